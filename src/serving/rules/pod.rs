@@ -31,52 +31,59 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<
     view.templates.iter().filter(is_ours).chain(pickers)
 }
 
+/// Checks the sizes of claims. Bundles ship none, so that their types are not known.
+fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
+    let is_claim = manifest.kind() == "PersistentVolumeClaim";
+    let own = is_claim.then_some((&manifest.json, String::new()));
+    let of_pods = list(manifest.spec(), "volumeClaimTemplates").iter().enumerate();
+    let of_pods = of_pods.map(|(at, one)| (one, format!(".spec.volumeClaimTemplates[{at}]")));
+    for (claim, path) in own.into_iter().chain(of_pods) {
+        let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
+        if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
+            let message = format!("{manifest} requests {size} of storage, which is no quantity");
+            let path = format!("{path}.spec.resources.requests.storage");
+            found.push(owner, path, message, "write a quantity, such as `200Gi`");
+        }
+    }
+}
+
+/// Checks an object against its type, and its name.
+fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
+    let spec = manifest.spec();
+    let is_part = |pointer| spec.pointer(pointer).is_none();
+    // kustomize merges patches with an object that has them.
+    let is_workload = ["Deployment", "StatefulSet"].contains(&manifest.kind());
+    if is_workload && is_part("/selector") && is_part("/template/metadata/labels") {
+        let message = format!("{manifest} has no selector and no labels of pods");
+        let hint = "add them, or render the overlay that it is a patch of";
+        let finding = found.push(owner, ".spec", message, hint).warning();
+        finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
+        return;
+    }
+    let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
+    if let Some(group) = group {
+        let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
+        found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
+    }
+    claims(owner, manifest, found);
+    let checked = bundle::check_object(manifest.json.clone());
+    refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
+    // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their
+    // own.
+    let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
+    let name = manifest.name();
+    let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
+    if let Some(why) = fault.filter(|_| !is_placeholder(name)) {
+        let message = format!("`{name}` is not a valid name of an object: {why}");
+        found.push(owner, ".metadata.name", message, "rename it").field("name");
+    }
+}
+
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
 pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     for (owner, manifest) in view.manifests.iter().enumerate() {
-        if manifest.kind() == "CustomResourceDefinition" {
-            continue;
-        }
-        let spec = manifest.spec();
-        let is_part = |pointer| spec.pointer(pointer).is_none();
-        // kustomize merges patches with an object that has them.
-        let is_workload = ["Deployment", "StatefulSet"].contains(&manifest.kind());
-        if is_workload && is_part("/selector") && is_part("/template/metadata/labels") {
-            let message = format!("{manifest} has no selector and no labels of pods");
-            let hint = "add them, or render the overlay that it is a patch of";
-            let finding = found.push(owner, ".spec", message, hint).warning();
-            finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
-            continue;
-        }
-        let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
-        if let Some(group) = group {
-            let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
-            found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
-        }
-        // Bundles ship no claims, so that their types are not known.
-        let is_claim = manifest.kind() == "PersistentVolumeClaim";
-        let own = is_claim.then_some((&manifest.json, String::new()));
-        let of_pods = list(spec, "volumeClaimTemplates").iter().enumerate();
-        let of_pods = of_pods.map(|(at, one)| (one, format!(".spec.volumeClaimTemplates[{at}]")));
-        for (claim, path) in own.into_iter().chain(of_pods) {
-            let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
-            if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
-                let message =
-                    format!("{manifest} requests {size} of storage, which is no quantity");
-                let path = format!("{path}.spec.resources.requests.storage");
-                found.push(owner, path, message, "write a quantity, such as `200Gi`");
-            }
-        }
-        let checked = bundle::check_object(manifest.json.clone());
-        refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
-        // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their
-        // own.
-        let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
-        let name = manifest.name();
-        let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
-        if let Some(why) = fault.filter(|_| !is_placeholder(name)) {
-            let message = format!("`{name}` is not a valid name of an object: {why}");
-            found.push(owner, ".metadata.name", message, "rename it").field("name");
+        if manifest.kind() != "CustomResourceDefinition" {
+            object(owner, manifest, found);
         }
     }
     // KServe merges pods with those of presets, so they are checked as they are written.
