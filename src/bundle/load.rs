@@ -291,9 +291,8 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let is_kustomization = api_version.starts_with("kustomize.config.k8s.io/");
         // Files of other programs have the form of objects, such as kubeconfigs.
-        let name = document.value.get("metadata").and_then(|metadata| metadata.get("name"));
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let is_of_program = name.is_none()
+        let is_of_program = document.value.get("metadata").is_none()
             && !(api_version.is_empty() || kind.is_empty() || kind.ends_with("List"))
             && super::api_version(group, kind).is_none();
         if api_version.is_empty() || kind.is_empty() || is_kustomization || is_of_program {
