@@ -2,7 +2,7 @@
 
 use super::view::Manifest;
 use super::view::config_map::key_of;
-use super::view::pods::{is_shell, list, text, words};
+use super::view::pods::{expanded_names, is_shell, list, text, words};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,8 +116,10 @@ impl<'m> Sources<'m> {
         }
 
         // A variable of the container itself wins, and of several ConfigMaps the last one.
+        let count = variables.len();
         let own: BTreeSet<String> =
             variables.iter().map(|variable| text(variable, "name").to_owned()).collect();
+        let mut before: BTreeMap<String, &str> = BTreeMap::new();
         let mut sources = list(container, "envFrom").to_vec();
         sources.retain(|source| {
             let prefix = text(source, "prefix");
@@ -135,19 +137,21 @@ impl<'m> Sources<'m> {
             let named =
                 data.into_iter().flatten().map(|(key, value)| (format!("{prefix}{key}"), value));
             for (name, value) in named.filter(|(name, _)| !own.contains(name)) {
-                // Kubernetes reads these before those of the container itself.
-                let reference = format!("$({name})");
-                for known in variables.iter_mut().filter_map(|variable| variable.get_mut("value")) {
-                    if let (Some(text), Some(value)) = (known.as_str(), value.as_str())
-                        && text.contains(&reference)
-                    {
-                        *known = json!(text.replace(&reference, value));
-                    }
-                }
                 variables.push(json!({"name": name, "value": value}));
+                before.extend(value.as_str().map(|value| (name, value)));
             }
             data.is_none()
         });
+        // Kubernetes reads these before those of the container itself, whose values alone it expands.
+        for variable in &mut variables[..count] {
+            let value = text(variable, "value").to_owned();
+            let names = expanded_names(&value).into_iter();
+            let known = names.filter_map(|name| Some((format!("$({name})"), *before.get(&name)?)));
+            let expanded = known.fold(value.clone(), |value, (from, to)| value.replace(&from, to));
+            if expanded != value {
+                variable["value"] = json!(expanded);
+            }
+        }
         for (key, items) in [("env", variables), ("envFrom", sources)] {
             if !items.is_empty() || container.get(key).is_some() {
                 container[key] = Json::Array(items);

@@ -331,6 +331,14 @@ fn rows() -> Vec<Row> {
         ("a claim", json!({"resources": {"claims": [{"name": "gpus"}]}}), claims(), vec![], "", ""),
         // Variables.
         ("below", env(host(), ip()), none(), vec![], "serving-pod", "which is defined after it"),
+        (
+            "from a ConfigMap",
+            json!({"envFrom": [{"configMapRef": {"name": "scripts"}}], "env": [{"name": "MODE", "value": "$(run.sh)"}], "command": ["vllm", "serve", "example/chat-8B", "--quantization=$(MODE)"]}),
+            none(),
+            script("nonsense"),
+            "serving-engine-flags",
+            "nonsense",
+        ),
         ("above", env(ip(), host()), none(), vec![], "", ""),
         (
             "no shell",

@@ -293,7 +293,7 @@ impl<'t> Line<'t> {
         };
         let Some(verdict) = verdict else { return };
         verdict.hint = instead.unwrap_or_else(|| std::mem::take(&mut verdict.hint));
-        // A later release may have flags of its own, but hardly a typing error.
+        // A later release may add flags, but hardly one with a typing error.
         verdict.is_certain = !is_later || verdict.is_near();
     }
 

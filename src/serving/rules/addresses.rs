@@ -45,19 +45,25 @@ fn addresses_of(container: &Json) -> Vec<Address> {
     words.iter().map(String::as_str).chain(values).flat_map(addresses).collect()
 }
 
-/// Returns the Service of a host, for pods of a namespace: `name`, `name.namespace`, `name.namespace.svc…`.
-fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Manifest> {
+/// Returns the name and the namespace of a Service in a host, for pods of a namespace: `name`,
+/// `name.namespace`, `name.namespace.svc…`.
+pub(super) fn names_in<'h>(host: &'h str, namespace: &'h str) -> Option<(&'h str, &'h str)> {
     let labels: Vec<&str> = host.split('.').collect();
-    let (name, namespace) = match labels[..] {
-        [name] => (name, namespace),
-        [name, namespace] | [name, namespace, "svc", ..] => (name, namespace),
-        _ => return None,
-    };
+    match labels[..] {
+        [name] => Some((name, namespace)),
+        [name, namespace] | [name, namespace, "svc", ..] => Some((name, namespace)),
+        _ => None,
+    }
+}
+
+/// Returns the Service of a host, for pods of a namespace.
+fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Manifest> {
+    let (name, namespace) = names_in(host, namespace)?;
     let mut services = view.all_named("Service", name, namespace).map(|(_, service)| service);
     services.find(|service| service.namespace() == namespace)
 }
 
-/// Returns true for a Service with an address of its own.
+/// Returns true for a Service with a cluster IP.
 pub(super) fn has_address(service: &Manifest) -> bool {
     let spec = service.spec();
     text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName"

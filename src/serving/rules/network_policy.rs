@@ -268,7 +268,7 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
         let rules = || policies.iter().flat_map(|(.., rules)| *rules);
         let is_open =
             |port: &u32| rules().flat_map(|r| list(r, "ports")).any(|r| is_port(&server, r, *port));
-        // Policies add up, but a rule of its own has no effect.
+        // Policies add up: another rule may allow the port, but this one has no effect.
         let is_reached =
             rules().any(|rule| list(rule, "ports").is_empty()) || open.iter().any(is_open);
         let has_none = |rule: &Json| {

@@ -6,7 +6,7 @@ use super::super::view::View;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, variable_or, words,
 };
-use super::addresses::is_closed;
+use super::addresses::{is_closed, names_in};
 use super::join::known;
 use super::network_policy::{End, report};
 use super::picker::service_port;
@@ -178,12 +178,10 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
         let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
         let is_router = words.iter().any(|word| word.contains("sglang_router"));
         for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
-            // The name of a Service, and maybe its namespace and domain.
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
-            let mut labels = host.unwrap_or_default().split('.');
-            let name = labels.next().unwrap_or_default();
-            let namespace = labels.next().unwrap_or(template.manifest.namespace());
-            let service = view.all_named("Service", name, namespace).next();
+            let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
+            let service =
+                names.and_then(|(name, near)| view.all_named("Service", name, near).next());
             let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
                 continue;
             };
