@@ -29,7 +29,7 @@ catches. Fails if there is one that is not in tests/mutants/accepted.txt, or if 
 caught.
 
   --folder FOLDER   sources to change, such as src/yaml (the core); can be repeated
-  --since REVISION  only lines that changed since REVISION, in all folders unless some are named
+  --since REVISION  only lines that changed since REVISION
   --lib             only the unit tests of the crates of these sources, in a few minutes
   --list            only print the mutants
   --seconds N       stop after N seconds of tests for a mutant (60)
@@ -85,8 +85,7 @@ fn arguments() -> Option<Arguments> {
         }
     }
     if arguments.folders.is_empty() {
-        let folders: &[&str] = if arguments.since.is_some() { &["src"] } else { &CORE };
-        arguments.folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
+        arguments.folders = CORE.map(str::to_owned).to_vec();
     }
     // Other files are instrumented, and the build with all mutants is kept.
     let default = if arguments.since.is_some() { "target/mutants-since" } else { "target/mutants" };
