@@ -96,3 +96,40 @@ fn defaults_with_formats_or_rules_below_are_risky() {
         }
     }
 }
+
+/// CEL rules: of fields that came, about changes, and all others.
+#[test]
+fn rules_by_what_they_are_about() {
+    let spec = |fields: &[&str], rules: &[&str]| {
+        let field = |name: &&str| (name.to_string(), json!({"type": "string"}));
+        let fields: serde_json::Map<String, Json> = fields.iter().map(field).collect();
+        let rules: Vec<Json> = rules.iter().map(|rule| json!({"rule": rule})).collect();
+        let mut spec = json!({"type": "object", "properties": fields});
+        if !rules.is_empty() {
+            spec["x-kubernetes-validations"] = Json::from(rules);
+        }
+        schema(spec)
+    };
+    let kept = ["self.old != 'x'"];
+    let transition = "self.old == oldSelf.old";
+    let (any, moved) = ("crd-validation-added", "crd-transition-rule-added");
+    // Rules of both sides, the code, and a part of the reason.
+    for (old, new, code, reason) in [
+        (&[][..], &["self.new != ''"][..], "crd-validation-of-new-fields", "new validation"),
+        (&[], &["self.gone != ''"], any, "`self.gone != ''`"),
+        (&[], &["self.old != ''"], any, "`self.old != ''`"),
+        (&[], &[transition], moved, "oldSelf"),
+        (&[], &[transition, "self.new != ''"], moved, "`self.new != ''`"),
+        (&[], &[transition, "self.old != ''"], any, "oldSelf"),
+        (&[], &["1 != 1", "2 != 2", "3 != 3", "4 != 4"], any, "`3 != 3` and 1 more"),
+        (&kept, &["self.old  != 'x'"], "crd-loosened", "validation spelled differently"),
+        (&kept, &["self.old != ' x'"], any, "`self.old != ' x'`"),
+        (&kept, &[], "crd-loosened", "validation removed"),
+    ] {
+        let set = diff(spec(&["old"], old), spec(&["old", "new"], new));
+        let findings = set.changes().flat_map(|(_, change)| &change.findings);
+        let found: Vec<(&str, &str)> =
+            findings.map(|finding| (finding.rule.code, finding.reason.as_str())).collect();
+        assert!(found.iter().any(|(c, r)| *c == code && r.contains(reason)), "{new:?} {found:?}");
+    }
+}

@@ -204,6 +204,11 @@ mod tests {
             (pattern("^[a-z]{1,3}$"), json!({"minLength": 1, "maxLength": 3}), stay()),
             (pattern("^[a-z]{1,4}$"), json!({"maxLength": 3}), refused("aaaa")),
             (pattern("^ä$"), json!({"maxLength": 1}), stay()),
+            (pattern("^[\\x00a]$"), pattern("^a$"), refused("\0")),
+            (json!({"minLength": 512}), pattern(""), stay()),
+            (json!({"minLength": 513}), pattern(""), Texts::Unknown),
+            (pattern("^a$"), json!({"maxLength": 512}), stay()),
+            (pattern("^a$"), json!({"maxLength": 513}), Texts::Unknown),
             (pattern("("), pattern("a"), Texts::Unknown),
             (pattern("^.{9000}$"), pattern("^(.|a)*$"), Texts::Unknown),
         ] {

@@ -116,3 +116,48 @@ fn is_about(rule: &str, wanted: impl Fn(&str) -> bool) -> bool {
     });
     any && all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_outside_of_strings_do_not_count() {
+        for (rule, expected) in [
+            (" self.a  ==\n1 ", "self.a==1"),
+            ("a in b", "a in b"),
+            ("a_ in _b", "a_ in _b"),
+            ("!( a )", "!(a)"),
+            ("a == ' b  c '", "a==' b  c '"),
+            ("a == \" b ' c \" && d", "a==\" b ' c \"&&d"),
+            ("a == ' \" ' && d", "a==' \" '&&d"),
+            (r"a == 'b\' c ' && d", r"a=='b\' c '&&d"),
+            (r"a == 'b\\' && c d", r"a=='b\\'&&c d"),
+            (r"a == 'b\n c' && c d", r"a=='b\n c'&&c d"),
+            (r"a == \ b", r"a==\b"),
+        ] {
+            assert_eq!(without_blanks(rule), expected, "{rule}");
+        }
+    }
+
+    #[test]
+    fn rules_about_fields() {
+        for (rule, expected) in [
+            ("self.a > 0", true),
+            ("self.a > self.a_b", true),
+            ("self.b > 0", false),
+            ("self.ab > 0", false),
+            ("self.a > 0 && self.b > 0", false),
+            ("self > 0", false),
+            ("self[0] > 0", false),
+            ("oldSelf.a > 0", false),
+            ("true", false),
+            ("self.a > 0 && itself.b", true),
+            ("self.a > 0 && it_self.b", true),
+            ("self.a > 0 && selfish.b", true),
+            ("self.a > 0 && self_.b", true),
+        ] {
+            assert_eq!(is_about(rule, |name| ["a", "a_b"].contains(&name)), expected, "{rule}");
+        }
+    }
+}
