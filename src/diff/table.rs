@@ -49,6 +49,18 @@ fn found(set: &ChangeSet) -> BTreeSet<&'static str> {
     of_changes.map(|f| f.rule.code).collect()
 }
 
+/// Returns the codes of the findings, each once and sorted.
+fn codes(old: Of, new: Of) -> Vec<&'static str> {
+    found(&diff(old, new)).into_iter().collect()
+}
+
+/// Returns the findings as `CODE REASON`.
+fn judged(old: Of, new: Of) -> Vec<String> {
+    let set = diff(old, new);
+    let findings = set.changes().flat_map(|(_, change)| &change.findings);
+    findings.map(|finding| format!("{} {}", finding.rule.code, finding.reason)).collect()
+}
+
 fn one(object: Json) -> Of {
     Of::Objects(vec![object])
 }

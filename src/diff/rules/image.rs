@@ -210,7 +210,7 @@ fn shortened(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ImageParts, is_image, is_older};
+    use super::{ImageParts, is_image, is_older, repository};
 
     #[test]
     fn references_come_apart() {
@@ -221,6 +221,14 @@ mod tests {
             ("r.io:5000/a/b:1@sha256:0", "r.io:5000/a/b", Some("1"), Some("sha256:0")),
         ] {
             assert_eq!(ImageParts::of(text), ImageParts { repository, tag, digest });
+        }
+        for (text, usual) in [
+            ("a:1", "docker.io/library/a"),
+            ("index.docker.io/a", "docker.io/library/a"),
+            ("b/a@sha256:0", "docker.io/b/a"),
+            ("r.io/a:1", "r.io/a"),
+        ] {
+            assert_eq!(repository(text), usual);
         }
         for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1", "mirror:5000/a:1"] {
             assert!(is_image(text), "{text}");

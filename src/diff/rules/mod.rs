@@ -455,6 +455,7 @@ mod tests {
         }
         for rule in super::all() {
             let (class, code) = (rule.class, rule.code);
+            assert_eq!(rule.explained().area, "diff", "{code}");
             assert_eq!(rule.harm.is_none(), class == Class::Info, "{code}: harm");
             assert!(class != Class::Breaking || !rule.steps.is_empty(), "{code}: no step");
             assert!(class == Class::Info || rule.todo.is_some(), "{code}: nothing to do");

@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn codes(old: Of, new: Of) -> Vec<&'static str> {
-    found(&diff(old, new)).into_iter().collect()
-}
-
 fn thing(rest: Json) -> Of {
     one(object("example.com/v1", "Thing", "t", rest))
 }

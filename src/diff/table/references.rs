@@ -3,11 +3,8 @@
 use super::*;
 
 /// Returns the findings as `CODE REASON`, sorted.
-fn judged(old: Vec<Json>, new: Vec<Json>) -> Vec<String> {
-    let set = diff(Of::Objects(old), Of::Objects(new));
-    let findings = set.changes().flat_map(|(_, change)| &change.findings);
-    let mut said: Vec<String> =
-        findings.map(|finding| format!("{} {}", finding.rule.code, finding.reason)).collect();
+fn said(old: Vec<Json>, new: Vec<Json>) -> Vec<String> {
+    let mut said = judged(Of::Objects(old), Of::Objects(new));
     said.sort();
     said
 }
@@ -55,13 +52,13 @@ fn fields_that_name_objects() {
         ] {
             let gone = || object("v1", kinds, "x", json!({}));
             let deep = || thing(json!({"a": [{"b": refers}]}));
-            let found = judged(vec![gone(), deep()], vec![deep()]);
+            let found = said(vec![gone(), deep()], vec![deep()]);
             let has = found.iter().any(|found| found == expected);
             assert_eq!(has, kinds == kind, "{kinds} {refers}: {found:?}");
         }
         // Nothing names an object of another name.
         let gone = || object("v1", kind, "x", json!({}));
-        let found = judged(vec![gone(), other.clone()], vec![other]);
+        let found = said(vec![gone(), other.clone()], vec![other]);
         assert!(!found.iter().any(|found| found == expected), "{refers}: {found:?}");
     }
     for refers in [
@@ -71,8 +68,7 @@ fn fields_that_name_objects() {
     ] {
         let gone = |kind: &str| object("v1", kind, "x", json!({}));
         for kind in ["ServiceAccount", "ConfigMap"] {
-            let found =
-                judged(vec![gone(kind), thing(refers.clone())], vec![thing(refers.clone())]);
+            let found = said(vec![gone(kind), thing(refers.clone())], vec![thing(refers.clone())]);
             assert!(!found.iter().any(|found| found.contains("still")), "{refers}: {found:?}");
         }
     }
@@ -111,6 +107,22 @@ fn references_between_namespaces() {
     }
 }
 
+/// An object that moved to another namespace.
+#[test]
+fn moved_objects() {
+    let data: serde_json::Map<String, Json> =
+        (0..9).map(|key| (format!("k{key}"), json!("text"))).collect();
+    let map = |namespace: &str| within(namespace, config_map("m", Json::from(data.clone())));
+    let refers = |namespace: &str| {
+        let spec = json!({"configMapRef": {"name": "m"}});
+        within(namespace, object("example.com/v1", "Thing", "t", json!({"spec": spec})))
+    };
+    let moved = "config-removed renamed from `ConfigMap/a/m`: the upgrade deletes the ConfigMap";
+    let still = "object-removed-referenced Thing/a/t still references `ConfigMap/a/m`, renamed to `ConfigMap/b/m`";
+    assert_eq!(said(vec![map("a")], vec![map("b")]), [moved]);
+    assert_eq!(said(vec![map("a"), refers("a")], vec![map("b"), refers("a")]), [moved, still]);
+}
+
 /// A sentence about an object that many refer to.
 #[test]
 fn many_references() {
@@ -122,14 +134,14 @@ fn many_references() {
     };
     let many = "Thing/t0, Thing/t1, Thing/t2 and 1 more";
     assert_eq!(
-        judged([things(), vec![map("m")]].concat(), things()),
+        said([things(), vec![map("m")]].concat(), things()),
         [
             "config-removed the upgrade deletes the ConfigMap".to_owned(),
             format!("object-removed-referenced {many} still references it"),
         ]
     );
     assert_eq!(
-        judged([things(), vec![map("m")]].concat(), [things(), vec![map("n")]].concat()),
+        said([things(), vec![map("m")]].concat(), [things(), vec![map("n")]].concat()),
         [
             "config-removed renamed from `ConfigMap/m`: the upgrade deletes the ConfigMap"
                 .to_owned(),

@@ -3,17 +3,6 @@
 
 use super::*;
 
-/// Returns the findings as `CODE REASON`, without what every new or changed pod gets.
-fn judged(old: Of, new: Of) -> Vec<String> {
-    let set = diff(old, new);
-    let findings = set.changes().flat_map(|(_, change)| &change.findings);
-    findings.map(|finding| format!("{} {}", finding.rule.code, finding.reason)).collect()
-}
-
-fn codes(old: Of, new: Of) -> Vec<&'static str> {
-    found(&diff(old, new)).into_iter().collect()
-}
-
 #[test]
 fn arguments() {
     let (changed, tuned, order) = ("args-changed", "args-tuned", "order-changed");
@@ -140,6 +129,11 @@ fn keys_of_config_maps() {
         assert_eq!(added, [format!("{came} data[k]: added")], "{text:?}");
         let removed = judged(data(Some(text)), data(None));
         assert_eq!(removed, [format!("{gone} data[k]: removed")], "{text:?}");
+        // And with the whole map.
+        let empty = || one(object("v1", "ConfigMap", "m", json!({})));
+        let whole = || one(config_map("m", json!({"k": text})));
+        assert_eq!(judged(empty(), whole()), added, "{text:?}");
+        assert_eq!(judged(whole(), empty()), removed, "{text:?}");
     }
 }
 

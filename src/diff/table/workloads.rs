@@ -3,13 +3,6 @@
 use super::pod_security::with_other_edits;
 use super::*;
 
-/// Returns the findings as `CODE REASON`.
-fn judged(old: Of, new: Of) -> Vec<String> {
-    let set = diff(old, new);
-    let findings = set.changes().flat_map(|(_, change)| &change.findings);
-    findings.map(|finding| format!("{} {}", finding.rule.code, finding.reason)).collect()
-}
-
 /// Returns the codes with the paths of their edits.
 fn placed(old: Of, new: Of) -> Vec<String> {
     let set = diff(old, new);

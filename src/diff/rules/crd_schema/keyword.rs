@@ -301,7 +301,7 @@ impl KeywordChange<'_> {
     }
 
     fn of_default(&self) -> Verdict {
-        if self.old.is_some() || self.new.is_none() {
+        if self.old.is_some() {
             return (&DEFAULT, self.change());
         }
         // A missing Boolean is false to the program, so this turns something on.

@@ -104,6 +104,23 @@ mod tests {
         assert_eq!(field(&[&root[..], &["properties", "a", "type"]].concat()), found("a"));
         assert_eq!(field(&[&root[..], &["properties", "a"]].concat()), found("a"));
 
+        // The schema that a part belongs to, by the length of its path.
+        for (keys, schema) in [
+            ("", 5),
+            ("type", 5),
+            ("items", 5),
+            ("items type", 6),
+            ("properties a", 5),
+            ("properties a type", 7),
+            ("allOf 0", 7),
+            ("allOf 0 type", 7),
+            ("not type", 6),
+        ] {
+            let steps = root.into_iter().chain(keys.split_whitespace());
+            let steps: Vec<Step> = steps.map(|key| Step::Key(key.to_owned())).collect();
+            assert_eq!(locate(&steps).schema, schema, "{keys}");
+        }
+
         assert_eq!(field(&root[..4]), None);
         let column = ["spec", "versions", "v1", "additionalPrinterColumns", "properties", "a"];
         assert_eq!(field(&column), None);

@@ -59,7 +59,8 @@ mod tests {
         let path =
             |name: &str| Path(vec![Step::Key("properties".to_owned()), Step::Key(name.to_owned())]);
         let schema = Some(json!({"type": "string"}));
-        let new = Edit { path: path("new"), old: None, new: schema.clone() };
+        let described = Some(json!({"type": "string", "description": "the same"}));
+        let new = Edit { path: path("new"), old: None, new: described };
         let old = Edit { path: path("old"), old: schema, new: None };
         let twin = |number: usize| {
             let others = std::iter::repeat_n(&old, number - 1);

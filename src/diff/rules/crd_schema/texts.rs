@@ -95,6 +95,9 @@ fn automaton(pattern: &str) -> Option<Dfa> {
 /// The state of an automaton; `None` after a match, because patterns match anywhere in a text.
 type State = Option<StateID>;
 
+/// States, with the index of those before and the byte between them.
+type Entry = (Vec<State>, Option<(usize, u8)>);
+
 fn next(automaton: &Dfa, state: State, byte: u8) -> State {
     let next = automaton.next_state(state?, byte);
     (!automaton.is_match_state(next)).then_some(next)
@@ -114,8 +117,7 @@ fn escape(old: &[Dfa], new: &Dfa) -> Texts {
     let bytes = representatives(&all);
 
     let mut seen = HashSet::from([start.clone()]);
-    // States, with the index of the one before and the byte between them.
-    let mut queue = vec![(start, usize::MAX, 0)];
+    let mut queue: Vec<Entry> = vec![(start, None)];
     let mut at = 0;
     let mut otherwise = Texts::StayAllowed;
     while let Some((states, ..)) = queue.get(at) {
@@ -142,7 +144,7 @@ fn escape(old: &[Dfa], new: &Dfa) -> Texts {
             // Nothing follows that only the new condition refuses.
             let is_allowed = reached.last() == Some(&None);
             if !is_dead && !is_allowed && seen.insert(reached.clone()) {
-                queue.push((reached, at, *byte));
+                queue.push((reached, Some((at, *byte))));
             }
         }
         if queue.len() > MOST_STATES {
@@ -164,10 +166,9 @@ fn representatives(all: &[&Dfa]) -> Vec<u8> {
 }
 
 /// Returns the text that leads to an entry of the queue.
-fn text(queue: &[(Vec<State>, usize, u8)], mut at: usize) -> String {
+fn text(queue: &[Entry], mut at: usize) -> String {
     let mut bytes = Vec::new();
-    while let Some((_, before, byte)) = queue.get(at).filter(|(_, before, _)| *before != usize::MAX)
-    {
+    while let Some((_, Some((before, byte)))) = queue.get(at) {
         bytes.push(*byte);
         at = *before;
     }

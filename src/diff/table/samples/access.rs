@@ -91,6 +91,11 @@ pub(super) fn permissions() -> Vec<Sample> {
     };
     vec![
         objects(
+            "a verb for a role without subjects",
+            vec![role("Role", "r", &[rule(&["apps"], &["deployments"], &["get"])])],
+            vec![role("Role", "r", &[rule(&["apps"], &["deployments"], &["get", "list"])])],
+        ),
+        objects(
             "a second subject",
             with(json!([account("a")])),
             with(json!([account("a"), account("b")])),

@@ -48,7 +48,7 @@ pub(super) fn chart_values() -> Vec<Sample> {
             "a bound of all for given values",
             [root(json!({}), json!({})), root(json!({"maxProperties": 1}), json!({"a": {}}))],
         ),
-        schemas("seven values less", letters, json!({"enum": ["a"]}), json!({})),
+        schemas("seven values less", letters.clone(), json!({"enum": ["a"]}), json!({})),
         chart("a short text elsewhere", json!({"a": "abc"}), json!({"b": "abc"})),
         chart("a long text elsewhere", json!({"a": "abcd"}), json!({"b": "abcd"})),
         chart("a list elsewhere", json!({"a": [1]}), json!({"b": [1]})),
@@ -72,7 +72,7 @@ pub(super) fn chart_values() -> Vec<Sample> {
             json!({"a": [{"name": "x", "b": 1}]}),
             json!({"a": [{"name": "x"}]}),
         ),
-        schemas("an enum that is new", json!({}), json!({"enum": ["x", "y"]}), json!({})),
+        schemas("an enum that is new", json!({}), letters, json!({})),
         schemas(
             "an enum that is smaller",
             json!({"enum": ["x", "y", 1]}),
