@@ -171,7 +171,7 @@ Generated from `src/serving/invariants.rs`.
 }
 
 /// Returns the tables of facts about releases, with the names of their programs.
-fn known_releases() -> [(&'static str, Json); 10] {
+fn known_releases() -> [(&'static str, Json); 11] {
     let data = |name: &str| -> Json {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serving/releases/data");
         let text = fs::read_to_string(folder.join(name)).expect("a table");
@@ -189,6 +189,7 @@ fn known_releases() -> [(&'static str, Json); 10] {
         ("CRDs of LeaderWorkerSet", kinds["lws"].clone()),
         ("CRDs of KServe", kinds["kserve"].clone()),
         ("CRDs of Open Data Hub's KServe", kinds["odh-kserve"].clone()),
+        ("versions of Kubernetes' APIs", kinds["kubernetes"].clone()),
     ]
 }
 

@@ -8,6 +8,7 @@ use crate::overlay;
 use crate::view::group_of;
 use crate::view::pods::{is_placeholder, text};
 use serde_json::Value as Json;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -17,6 +18,8 @@ pub(super) struct Project {
     name: String,
     releases: Releases,
     kinds: Named<()>,
+    /// The release of objects that tell none.
+    untold: Release,
 }
 
 /// The projects of data/kinds.json.
@@ -25,7 +28,10 @@ static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
     let project = |table: &Json| {
         let releases = spans::releases(table);
         let kinds = Named::read(table.get("kinds"), &releases);
-        Project { name: text(table, "name").to_owned(), releases, kinds }
+        // Every cluster has Kubernetes, and follows its newest release.
+        let is_newest = table.get("newest").is_some();
+        let untold = if is_newest { Release::Later } else { Release::Unknown };
+        Project { name: text(table, "name").to_owned(), releases, kinds, untold }
     };
     json.as_object().into_iter().flatten().map(|(_, table)| project(table)).collect()
 });
@@ -48,10 +54,15 @@ fn schema_of(object: &Json) -> Option<&'static Value> {
     SCHEMAS.get(&format!("{group}/{}", kind.trim_end_matches("Config")))
 }
 
-/// Returns the group that has a kind, of those with a known schema.
-pub(crate) fn group_with(kind: &str) -> Option<&'static str> {
-    let mut keys = SCHEMAS.keys().filter_map(|key| key.rsplit_once('/'));
-    keys.find(|(_, name)| *name == kind).map(|(group, _)| group)
+/// Returns the group that has a kind, if a known group does not.
+pub(crate) fn other_group(group: &str, kind: &str) -> Option<&'static str> {
+    let schemas = SCHEMAS.keys().filter_map(|key| key.rsplit_once('/'));
+    let kinds = PROJECTS.iter().flat_map(|project| project.kinds.iter());
+    let served = kinds.filter_map(|(key, _)| key.split_once(' '));
+    let all = schemas.chain(served.map(|(version, kind)| (group_of(version), kind)));
+    let groups: Vec<&str> = all.filter(|(_, one)| *one == kind).map(|(group, _)| group).collect();
+    let is_known = group.is_empty() || has_group(group);
+    groups.first().copied().filter(|_| is_known && !groups.contains(&group))
 }
 
 /// Returns the specs of pods in `spec` of an object, with their JSON paths.
@@ -140,7 +151,7 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
     // them.
-    let release = version(&project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
+    let release = version(&project.name).map_or(project.untold, |v| project.releases.find(&v));
     let mut judge = Judge::new(&project.name, &project.releases, release);
     let verdict = judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion");
     if let (Some(verdict), Some(other)) = (verdict, other_version(project, release, kind)) {
@@ -155,6 +166,6 @@ fn other_version(project: &Project, release: Release, kind: &str) -> Option<Stri
     let index = project.releases.index(release);
     let keys = project.kinds.names(index);
     let of_kind = keys.iter().filter_map(|key| key.strip_suffix(kind)?.strip_suffix(' '));
-    // `v1` is newer than `v1alpha2`.
-    of_kind.min_by_key(|version| (version.len(), *version)).map(str::to_owned)
+    // `v1` is newer than `v1alpha2`, and `v2` than `v1`.
+    of_kind.min_by_key(|version| (version.len(), Reverse(*version))).map(str::to_owned)
 }

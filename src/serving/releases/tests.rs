@@ -557,6 +557,32 @@ fn kinds_of_releases() {
         "no release",
         "inference.networking.k8s.io/v1",
     );
+    let of_kubernetes = |api_version: &str, kind: &str| {
+        kinds::judge(&json!({"apiVersion": api_version, "kind": kind}), &|_| None)
+    };
+    for (api_version, kind, last, instead) in [
+        (
+            "autoscaling/v2beta2",
+            "HorizontalPodAutoscaler",
+            "1.25 was",
+            "`apiVersion: autoscaling/v2`",
+        ),
+        ("policy/v1beta1", "PodDisruptionBudget", "1.24 was", "`apiVersion: policy/v1`"),
+        ("extensions/v1beta1", "Ingress", "1.21 was", "`apiVersion: networking.k8s.io/v1`"),
+        ("apps/v2", "Deployment", "has the kind `apps/v2 Deployment`", "`apiVersion: apps/v1`"),
+    ] {
+        one(&of_kubernetes(api_version, kind), Kind::Refused, last, instead);
+    }
+    for (api_version, kind) in [
+        ("autoscaling/v1", "HorizontalPodAutoscaler"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("apps/v1", "Deployment"),
+        ("networking.k8s.io/v1", "Ingress"),
+        ("networking.istio.io/v1", "Gateway"),
+        ("apps/v1", "Other"),
+    ] {
+        none(&of_kubernetes(api_version, kind));
+    }
 }
 
 // Notations of command lines.

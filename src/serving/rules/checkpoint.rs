@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::checkpoint;
-use super::super::view::pods::{Program, variable};
+use super::super::view::pods::{Program, named_models, variable};
 
 /// Marks of quantized weights in names of models and in values of `--quantization`.
 const FAMILIES: [&str; 3] = ["awq", "gptq", "fp8"];
@@ -19,10 +19,23 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
     // A flag of several values takes the model after it as one of them.
     let names = flags.all("served-model-name");
     let taken = names.iter().skip(1).find(|name| name.contains('/'));
-    if let Some(taken) = taken.filter(|_| engine.model.is_none() && !template.completed) {
-        let message =
-            format!("`--served-model-name` takes `{taken}` as a name, so that no model is given");
-        let finding = found.push(message, "write the model before the flag");
+    let is_given = template.completed || flags.has("model") || flags.has("config");
+    if !is_given && !flags.begin_with_value() {
+        let wanted = named_models(engine.container).next();
+        let (message, hint) = match (taken, wanted) {
+            (Some(taken), _) => (
+                format!(
+                    "`--served-model-name` takes `{taken}` as a name, so that no model is given"
+                ),
+                "write the model before the flag".to_owned(),
+            ),
+            (None, Some(name)) => (
+                format!("no model is given: vLLM does not read `{name}`"),
+                format!("add `--model=$({name})` to `args`"),
+            ),
+            (None, None) => ("no model is given".to_owned(), "add `--model`".to_owned()),
+        };
+        let finding = found.push(message, hint);
         finding.why("the engine serves its default model", "vLLM, arguments of `serve`");
     }
     let Some(model) = engine.model.as_deref() else { return };

@@ -95,6 +95,9 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             let finding = found.below(".model.storageUri", message, "copy the model to a claim");
             finding.why("the webhook rejects the service", "KServe, webhook");
         }
+        if let Some(why) = hub_fault(uri) {
+            found.below(".model.storageUri", format!("KServe does not fetch `{uri}`"), why);
+        }
         let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
         let runtime = view.named("ServingRuntime", text(model, "runtime"), service);
         let formats = runtime.map(|(_, one)| list(one.spec(), "supportedModelFormats"));
@@ -106,6 +109,13 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             found.below(".model.modelFormat", message, suggest::hint(format, &formats, "formats"));
         }
     }
+}
+
+/// Returns what to write instead of a model of Hugging Face without its owner (KServe, kserve_storage).
+fn hub_fault(uri: &str) -> Option<&'static str> {
+    let name = uri.strip_prefix("hf://")?;
+    let is_open = is_placeholder(name) || name.contains('$');
+    (name.split('/').count() != 2 && !is_open).then_some("write `hf://OWNER/MODEL`")
 }
 
 /// Schemes of models and of adapters (KServe, pkg/controller/v1alpha2/llmisvc).
@@ -136,12 +146,16 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
     for (holder, path, schemes) in all {
         let uri = text(holder, "uri");
         let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
-        if uri.is_empty() || is_placeholder(uri) || schemes.contains(&scheme) {
-            continue;
+        let fault = match schemes.contains(&scheme) {
+            true => hub_fault(uri).map(str::to_owned),
+            false => {
+                let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
+                Some(format!("write a URI with {}", schemes.join(", ")))
+            }
+        };
+        if let Some(hint) = fault.filter(|_| !uri.is_empty() && !is_placeholder(uri)) {
+            found.below(&path, format!("KServe does not fetch `{uri}`"), hint);
         }
-        let message = format!("KServe does not fetch `{uri}`");
-        let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
-        found.below(&path, message, format!("write a URI with {}", schemes.join(", ")));
     }
 }
 

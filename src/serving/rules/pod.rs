@@ -60,17 +60,16 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
         finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
         return;
     }
-    let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
-    if let Some(group) = group {
-        let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
+    if let Some(group) = kinds::other_group(manifest.group(), manifest.kind()) {
+        let message =
+            format!("apiVersion `{}` has no kind {}", manifest.api_version(), manifest.kind());
         found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
     }
     claims(owner, manifest, found);
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
-    // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their
-    // own.
-    let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
+    // Names of RBAC objects are path segments (`system:…`).
+    let has_free_name = manifest.group() == "rbac.authorization.k8s.io";
     let name = manifest.name();
     let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
     if let Some(why) = fault.filter(|_| !is_placeholder(name)) {

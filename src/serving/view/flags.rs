@@ -48,6 +48,11 @@ impl Flags {
         !self.raw.is_empty() || !self.is_open
     }
 
+    /// Returns true if a value comes before all flags.
+    pub(crate) fn begin_with_value(&self) -> bool {
+        self.raw.first().is_some_and(|word| name_of(word).is_none())
+    }
+
     /// Parses the flags of an engine, which takes abbreviations of the names that it accepts, if they are
     /// known.
     pub(crate) fn of_engine(words: &[String], names: Option<Names>) -> Flags {

@@ -358,7 +358,9 @@ impl<'a> Engine<'a> {
 
         let contains = |parts: &[&str]| parts.iter().any(|part| image.contains(part));
         let words_of_all: Vec<String> = all.iter().copied().flatten().cloned().collect();
-        let bare = list(container, "command").is_empty() && !words_of_all.is_empty();
+        // Without arguments it is a patch, or its author takes the variables for the engine's.
+        let has_words = !words_of_all.is_empty() || named_models(container).next().is_some();
+        let bare = list(container, "command").is_empty() && commands.is_some() && has_words;
         if bare && contains(&["vllm-openai", "vllm-omni"]) {
             // The entrypoint of the image is the server.
             return Some(of_vllm(&words_of_all, true));
@@ -456,6 +458,13 @@ pub(crate) enum Variable<'a> {
     Field(&'a str),
     /// Set, but only known at runtime.
     Unknown,
+}
+
+/// Returns the names of variables that say a model, which no engine reads.
+pub(crate) fn named_models(container: &Json) -> impl Iterator<Item = &str> {
+    const NAMES: [&str; 4] = ["MODEL", "MODEL_ID", "MODEL_NAME", "MODEL_PATH"];
+    let names = list(container, "env").iter().map(|variable| text(variable, "name"));
+    names.filter(|name| NAMES.contains(name))
 }
 
 /// Returns the value of an environment variable; `None` if it is not set.
