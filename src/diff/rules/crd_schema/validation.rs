@@ -78,16 +78,16 @@ impl OldRules {
 fn without_blanks(rule: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut text = String::with_capacity(rule.len());
-    let (mut quote, mut escaped, mut blank) = (None, false, false);
+    let (mut quote, mut escaped, mut last) = (None, false, None);
     for c in rule.chars() {
+        let before = last.replace(c);
         if quote.is_none() && c.is_whitespace() {
-            blank = true;
             continue;
         }
-        if blank && is_word(c) && text.ends_with(is_word) {
+        let is_apart = before.is_some_and(char::is_whitespace);
+        if is_apart && is_word(c) && text.ends_with(is_word) {
             text.push(' ');
         }
-        blank = false;
         text.push(c);
         match quote {
             Some(_) if escaped => escaped = false,
@@ -129,6 +129,8 @@ mod tests {
             ("a_ in _b", "a_ in _b"),
             ("!( a )", "!(a)"),
             ("a == ' b  c '", "a==' b  c '"),
+            ("'' == a in b", "''==a in b"),
+            (r"'\'' == a in b", r"'\''==a in b"),
             ("a == \" b ' c \" && d", "a==\" b ' c \"&&d"),
             ("a == ' \" ' && d", "a==' \" '&&d"),
             (r"a == 'b\' c ' && d", r"a=='b\' c '&&d"),
