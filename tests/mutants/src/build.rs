@@ -74,8 +74,12 @@ pub fn check(
         if spans.is_empty() {
             continue; // the number of errors
         }
-        let found: Vec<usize> =
-            spans.iter().flat_map(|span| mutants_at(tree, sites, span)).collect();
+        let at = |is_primary: bool| -> Vec<usize> {
+            let spans = spans.iter().filter(|span| (span["is_primary"] == true) == is_primary);
+            spans.flat_map(|span| mutants_at(tree, sites, span)).collect()
+        };
+        // A value that was moved is used elsewhere: the mutant is at a note.
+        let found = Some(at(true)).filter(|found| !found.is_empty()).unwrap_or_else(|| at(false));
         if found.is_empty() {
             let rendered = message["rendered"].as_str().unwrap_or(text);
             return Err(format!("the instrumented sources do not compile: {rendered}"));
@@ -88,9 +92,6 @@ pub fn check(
 }
 
 fn mutants_at(tree: &Path, sites: &BTreeMap<PathBuf, Vec<Site>>, span: &Json) -> Vec<usize> {
-    if span["is_primary"] != true {
-        return Vec::new();
-    }
     let path = tree.join(span["file_name"].as_str().unwrap_or_default());
     let sites = sites.get(&path).map(Vec::as_slice).unwrap_or_default();
     let byte = |key: &str| span[key].as_u64().map_or(0, |byte| byte as usize);
