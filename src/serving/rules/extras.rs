@@ -55,6 +55,70 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// A source of a metric: its type and key, what it requires, the values of its target, of which it needs
+/// one, and true if it may have both.
+type Source = (&'static str, &'static str, &'static [&'static str], &'static [&'static str], bool);
+
+/// Sources of the metrics of HorizontalPodAutoscalers (Kubernetes, pkg/apis/autoscaling/validation).
+const SOURCES: &[Source] = &[
+    ("Resource", "resource", &["name"], &["averageUtilization", "averageValue"], false),
+    (
+        "ContainerResource",
+        "containerResource",
+        &["name", "container"],
+        &["averageUtilization", "averageValue"],
+        false,
+    ),
+    ("Pods", "pods", &["metric/name"], &["averageValue"], true),
+    (
+        "Object",
+        "object",
+        &["metric/name", "describedObject/kind", "describedObject/name"],
+        &["value", "averageValue"],
+        true,
+    ),
+    ("External", "external", &["metric/name"], &["value", "averageValue"], false),
+];
+
+/// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
+fn sources(view: &View<'_>, found: &mut Found) {
+    let scalers = view.of_kind(SCALERS[0]);
+    for (owner, scaler) in scalers.filter(|(_, scaler)| scaler.api_version() == "autoscaling/v2") {
+        for (index, metric) in list(scaler.spec(), "metrics").iter().enumerate() {
+            let kind = text(metric, "type");
+            let source = SOURCES.iter().find(|source| source.0 == kind);
+            let Some((_, key, required, values, is_both)) = source else { continue };
+            let is_set = |name: &&&str| {
+                let value = metric.pointer(&format!("/{key}/{name}"));
+                value.is_some_and(|value| !value.is_null() && *value != "")
+            };
+            let targets: Vec<String> =
+                values.iter().map(|value| format!("target/{value}")).collect();
+            let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+            let lacking = required.iter().chain(&["target/type"]).find(|name| !is_set(name));
+            let (what, hint) = match targets.iter().filter(is_set).count() {
+                _ if lacking.is_some() => {
+                    let name = lacking.map(|name| name.replace('/', ".")).unwrap_or_default();
+                    (format!("no `{name}`"), format!("add `{key}.{name}`"))
+                }
+                0 => {
+                    let names = values.join("` or `");
+                    let hint = format!("set `{key}.target.{}`", values[0]);
+                    (format!("a target without `{names}`"), hint)
+                }
+                2 if !is_both => {
+                    (format!("both `{}`", values.join("` and `")), "remove one of them".to_owned())
+                }
+                _ => continue,
+            };
+            let message = format!("metric of type {kind} of {scaler} has {what}");
+            let path = format!(".spec.metrics[{index}].{key}");
+            let finding = found.push(owner, path, message, hint);
+            finding.why("the API server rejects the object", "Kubernetes API, validation");
+        }
+    }
+}
+
 /// Beginnings of the names of vLLM's metrics, after `vllm:`.
 const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_", "request_"];
 
@@ -138,6 +202,7 @@ fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
+    sources(view, found);
     queries(view, found);
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();

@@ -1,10 +1,12 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::releases::VLLM;
 use super::super::view::View;
+use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, variable_or, words,
+    Engine, Program, Sidecar, Template, Variable, commands, is_moved, text, variable, variable_or,
+    words,
 };
 use super::addresses::{is_closed, names_in};
 use super::join::known;
@@ -135,9 +137,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let mut both = Vec::new();
     for (template, role) in [(prefill, "prefill"), (decode, "decode")] {
         let Some((engine, flags)) = known(template, Program::Sglang) else { return };
-        let mode = flags.text("disaggregation-mode");
-        if !flags.has("disaggregation-mode") || mode.is_some_and(|mode| mode != role) {
-            let mode = mode.unwrap_or("null");
+        if let Some(mode) = other_mode(flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
             let finding = found.push(template.owner, &engine.path, message, hint);
@@ -171,13 +171,52 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that SGLang's router tells decode pods the bootstrap ports of prefill pods.
-pub(crate) fn router(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
+/// Names in commands and images of SGLang's router.
+const ROUTERS: [&str; 4] = ["sglang_router", "sglang-router", "sgl-router", "sgl-model-gateway"];
+
+/// Returns the pods of SGLang's routers, with the paths of their containers, and their flags.
+pub(super) fn routers<'v, 'a>(
+    view: &'v View<'a>,
+) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
+    view.containers().filter_map(|(template, container, path)| {
         let words = words(container);
-        let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
-        let is_router = words.iter().any(|word| word.contains("sglang_router"));
-        for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
+        let mut texts = words.iter().map(String::as_str).chain([text(container, "image")]);
+        texts.find(|text| ROUTERS.iter().any(|name| text.contains(name)))?;
+        let all = commands(container, template.part, template.size, &view.budget)?;
+        Some((template, path, Flags::parse(&all.concat())))
+    })
+}
+
+/// Returns the mode of SGLang's disaggregation, if it is known not to be that of a role.
+fn other_mode<'f>(flags: &'f Flags, role: &str) -> Option<&'f str> {
+    flags.text_or("disaggregation-mode", "null").filter(|mode| *mode != role)
+}
+
+/// Checks that SGLang's router selects prefill and decode pods, and tells decode pods the bootstrap ports of
+/// prefill pods.
+pub(crate) fn router(view: &View<'_>, found: &mut Found) {
+    let annotation = "sglang.ai/bootstrap-port";
+    for template in &view.templates {
+        let Some((engine, flags)) = known(template, Program::Sglang) else { continue };
+        let said = template.annotations.get(annotation).and_then(Json::as_str);
+        let said = said.filter(|_| other_mode(flags, "prefill").is_none());
+        let said: Option<u32> = said.and_then(|said| said.parse().ok());
+        let own = engine.number("disaggregation-bootstrap-port", 8_998);
+        if let (Some(said), Some(own)) = (said, own)
+            && said != own
+        {
+            let message =
+                format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
+            let path = format!("{}.metadata.annotations", template.path);
+            found.push(template.owner, path, message, format!("write `{annotation}: \"{own}\"`"));
+        }
+    }
+
+    for (template, path, flags) in routers(view) {
+        for role in ["prefill", "decode"] {
+            selected(view, template, &flags, role, &mut found.at(template.owner, &path));
+        }
+        for three in flags.raw.windows(3).filter(|three| three[0] == "--prefill") {
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
             let service =
@@ -203,6 +242,37 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
                 );
                 found.push(template.owner, &path, message, "write the port of prefill");
             }
+        }
+    }
+}
+
+/// Checks that the pods that a router selects for a role have it.
+fn selected(
+    view: &View<'_>,
+    router: &Template<'_>,
+    flags: &Flags,
+    role: &str,
+    found: &mut Reporter<'_>,
+) {
+    let flag = format!("{role}-selector");
+    let wanted: Option<Vec<_>> =
+        flags.all(&flag).iter().map(|label| label.split_once('=')).collect();
+    let wanted = wanted.filter(|wanted| !wanted.is_empty()).unwrap_or_default();
+    // Without a namespace, the router looks into all.
+    let namespace = flags.text_or("service-discovery-namespace", "");
+    let (false, Some(namespace)) = (wanted.is_empty(), namespace) else { return };
+    let pods = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
+    let pods = pods.map(|number| &view.templates[number]).filter(|pods| {
+        let has = |(key, value): &(&str, &str)| pods.labels.get(key) == Some(value);
+        wanted.iter().all(has) && pods.manifest.may_be_in(namespace)
+    });
+    for pods in pods {
+        let mode = known(pods, Program::Sglang).and_then(|(_, flags)| other_mode(flags, role));
+        if let Some(mode) = mode {
+            let message = format!(
+                "`--{flag}` of {router} selects {pods}, whose `--disaggregation-mode` is `{mode}`"
+            );
+            found.push(message, format!("select the labels of {role} pods"));
         }
     }
 }
