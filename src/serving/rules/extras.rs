@@ -1,14 +1,10 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::releases::VLLM;
-use super::super::view::pods::{
-    Engine, Part, Template, is_placeholder, is_true, list, text, text_or,
-};
+use super::super::view::pods::{Part, Template, is_placeholder, is_true, list, text, text_or};
 use super::super::view::{Indexed, Manifest, View, group_of};
 use super::picker::{pickers_of, service_of};
 use super::pod::requests;
-use super::program::name_at;
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,26 +115,19 @@ fn sources(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Beginnings of the names of vLLM's metrics, after `vllm:`.
-const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_", "request_"];
+/// Returns the queries of a ScaledObject, one for each trigger.
+pub(super) fn queries(scaler: &Manifest) -> impl Iterator<Item = &str> {
+    let triggers = list(scaler.spec(), "triggers").iter();
+    let queries = triggers.map(|trigger| trigger.pointer("/metadata/query"));
+    queries.map(|query| query.and_then(Json::as_str).unwrap_or_default())
+}
 
-/// The metric of vLLM that has another name since 0.12.
-const RENAMED: (&str, &str) = ("vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc");
-
-/// Reports queries of KEDA for names of metrics that vLLM does not have, and scaling from 0 by metrics of
-/// the pods themselves. Only adapters and recording rules write names without a colon.
-fn queries(view: &View<'_>, found: &mut Found) {
-    let has_rules = view.of_kind("PrometheusRule").next().is_some();
+/// Reports scaling from 0 by metrics of the pods themselves.
+fn idle(view: &View<'_>, found: &mut Found) {
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
         let target = target(view, scaler);
         let pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
-        let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
-        let image = engines.first().map_or("", |engine| text(engine.container, "image"));
-        let is_renamed = VLLM.is_since(image, "0.12.0") == Some(true);
-        let triggers = list(scaler.spec(), "triggers");
-        let queries = triggers.iter().map(|trigger| trigger.pointer("/metadata/query"));
-        let queries = queries.map(|query| query.and_then(Json::as_str).unwrap_or_default());
-
+        let engines = pods.filter(|pods| pods.engine.is_some()).count();
         // Without pods, engines have no metrics; a sum with a constant has a value.
         let is_own = |query: &str| {
             ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
@@ -146,11 +135,11 @@ fn queries(view: &View<'_>, found: &mut Found) {
         };
         let mut least = ["idleReplicaCount", "minReplicaCount"].iter();
         if least.any(|key| scaler.spec().get(*key).is_some_and(|count| *count == 0))
-            && !triggers.is_empty()
-            && queries.clone().all(is_own)
-            && !engines.is_empty()
+            && queries(scaler).next().is_some()
+            && queries(scaler).all(is_own)
+            && engines > 0
             // Other engines may have the metrics.
-            && view.engines().count() == engines.len()
+            && view.engines().count() == engines
             && scaler.spec().get("fallback").is_none()
         {
             let message =
@@ -159,23 +148,6 @@ fn queries(view: &View<'_>, found: &mut Found) {
                 "write `minReplicaCount: 1`, or add a trigger that counts requests elsewhere";
             let finding = found.push(owner, ".spec.triggers", message, hint);
             finding.why("the number of pods stays 0", "KEDA docs, activation");
-        }
-
-        for (at, query) in queries.enumerate().filter(|_| !has_rules) {
-            let mut words = query.split("vllm_").skip(1);
-            let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
-            let (wrong, right) = if let Some(word) = words.find(is_own) {
-                let name = name_at(word);
-                (format!("vllm_{name}"), format!("vllm:{name}"))
-            } else if is_renamed && query.contains(RENAMED.0) {
-                (RENAMED.0.to_owned(), RENAMED.1.to_owned())
-            } else {
-                continue;
-            };
-            let path = format!(".spec.triggers[{at}].metadata.query");
-            let message = format!("vLLM has no metric `{wrong}`");
-            let finding = found.push(owner, path, message, format!("write `{right}`"));
-            finding.warning().why("the query returns nothing", "vLLM docs, metrics");
         }
     }
 }
@@ -189,7 +161,7 @@ fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
 }
 
 /// Returns what an autoscaler scales.
-fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'a>> {
+pub(super) fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'a>> {
     let (_, kind, name) = reference(scaler)?;
     view.named(kind, name, scaler)
 }
@@ -203,7 +175,7 @@ fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
     sources(view, found);
-    queries(view, found);
+    idle(view, found);
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));

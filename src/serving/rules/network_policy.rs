@@ -317,9 +317,8 @@ fn moved(
     open.extend(ports.clone().filter_map(|(_, port, _)| {
         template.containers().find_map(|(container, _)| target_port(container, port))
     }));
-    let mut ports = ports.filter(|(.., port)| {
-        list(rule, "ports").iter().any(|one| one.get("port") == Some(port))
-    });
+    let mut ports = ports
+        .filter(|(.., port)| list(rule, "ports").iter().any(|one| one.get("port") == Some(port)));
     let (service, _, port) = ports.next().filter(|_| !allows(template, rule, &open))?;
     let shown = super::ranges(&open);
     let message =

@@ -53,8 +53,8 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
     let name = text(reference, "name");
     // Without any picker, it is in other manifests.
     let mut pickers = view.pickers.iter();
-    let is_elsewhere = !view.is_generated
-        && !pickers.any(|picker| picker.manifest.may_share_namespace(pool));
+    let is_elsewhere =
+        !view.is_generated && !pickers.any(|picker| picker.manifest.may_share_namespace(pool));
     let elsewhere = is_elsewhere.then_some(Severity::Note);
     let Some((_, service)) = service_of(view, pool) else {
         let message = format!("{pool} references Service/{name}, which does not exist");

@@ -85,7 +85,7 @@ fn texts(container: &Json) -> Vec<String> {
 }
 
 /// Returns the name of a variable at the beginning of a text.
-pub(super) fn name_at(text: &str) -> &str {
+fn name_at(text: &str) -> &str {
     text.split(|c| !is_in_name(c)).next().unwrap_or_default()
 }
 
