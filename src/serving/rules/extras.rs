@@ -51,67 +51,54 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// A source of a metric: its type and key, what it requires, the values of its target, of which it needs
-/// one, and true if it may have both.
-type Source = (&'static str, &'static str, &'static [&'static str], &'static [&'static str], bool);
+/// A source of a metric: its key, what it requires, the values of its target, of which it needs one, and true
+/// if it may have both.
+type Source = (&'static str, &'static [&'static str], &'static [&'static str], bool);
+
+const SHARES: &[&str] = &["averageUtilization", "averageValue"];
+const VALUES: &[&str] = &["value", "averageValue"];
+const OBJECT: &[&str] = &["metric/name", "describedObject/kind", "describedObject/name"];
 
 /// Sources of the metrics of HorizontalPodAutoscalers (Kubernetes, pkg/apis/autoscaling/validation).
-const SOURCES: &[Source] = &[
-    ("Resource", "resource", &["name"], &["averageUtilization", "averageValue"], false),
-    (
-        "ContainerResource",
-        "containerResource",
-        &["name", "container"],
-        &["averageUtilization", "averageValue"],
-        false,
-    ),
-    ("Pods", "pods", &["metric/name"], &["averageValue"], true),
-    (
-        "Object",
-        "object",
-        &["metric/name", "describedObject/kind", "describedObject/name"],
-        &["value", "averageValue"],
-        true,
-    ),
-    ("External", "external", &["metric/name"], &["value", "averageValue"], false),
+const SOURCES: [Source; 5] = [
+    ("resource", &["name"], SHARES, false),
+    ("containerResource", &["name", "container"], SHARES, false),
+    ("pods", &["metric/name"], &["averageValue"], true),
+    ("object", OBJECT, VALUES, true),
+    ("external", &["metric/name"], VALUES, false),
 ];
 
 /// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
 fn sources(view: &View<'_>, found: &mut Found) {
     let scalers = view.of_kind(SCALERS[0]);
-    for (owner, scaler) in scalers.filter(|(_, scaler)| scaler.api_version() == "autoscaling/v2") {
-        for (index, metric) in list(scaler.spec(), "metrics").iter().enumerate() {
-            let kind = text(metric, "type");
-            let source = SOURCES.iter().find(|source| source.0 == kind);
-            let Some((_, key, required, values, is_both)) = source else { continue };
-            let is_set = |name: &&&str| {
-                let value = metric.pointer(&format!("/{key}/{name}"));
-                value.is_some_and(|value| !value.is_null() && *value != "")
-            };
-            let targets: Vec<String> =
-                values.iter().map(|value| format!("target/{value}")).collect();
-            let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-            let lacking = required.iter().chain(&["target/type"]).find(|name| !is_set(name));
-            let (what, hint) = match targets.iter().filter(is_set).count() {
-                _ if lacking.is_some() => {
-                    let name = lacking.map(|name| name.replace('/', ".")).unwrap_or_default();
-                    (format!("no `{name}`"), format!("add `{key}.{name}`"))
-                }
-                0 => {
-                    let names = values.join("` or `");
-                    let hint = format!("set `{key}.target.{}`", values[0]);
-                    (format!("a target without `{names}`"), hint)
-                }
-                2 if !is_both => {
-                    (format!("both `{}`", values.join("` and `")), "remove one of them".to_owned())
-                }
-                _ => continue,
-            };
-            let message = format!("metric of type {kind} of {scaler} has {what}");
-            let path = format!(".spec.metrics[{index}].{key}");
-            let finding = found.push(owner, path, message, hint);
-            finding.why("the API server rejects the object", "Kubernetes API, validation");
-        }
+    let metrics = scalers.filter(|(_, scaler)| scaler.api_version() == "autoscaling/v2");
+    let metrics = metrics.flat_map(|(owner, scaler)| {
+        let all = list(scaler.spec(), "metrics").iter().enumerate();
+        all.map(move |(index, metric)| (owner, scaler, index, metric))
+    });
+    for (owner, scaler, index, metric) in metrics {
+        let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
+        let Some((key, required, values, is_both)) = source else { continue };
+        let has = |name: &str| {
+            let value = metric.pointer(&format!("/{key}/{name}"));
+            value.is_some_and(|value| !value.is_null() && *value != "")
+        };
+        let lacking = required.iter().chain(&["target/type"]).find(|name| !has(name));
+        let targets = values.iter().filter(|value| has(&format!("target/{value}"))).count();
+        let (what, hint) = match (lacking.map(|name| name.replace('/', ".")), targets) {
+            (Some(name), _) => (format!("no `{name}`"), format!("set `{key}.{name}`")),
+            (None, 0) => {
+                let what = format!("a target without `{}`", values.join("` or `"));
+                (what, format!("set `{key}.target.{}`", values[0]))
+            }
+            (None, 2) if !is_both => {
+                (format!("both `{}`", values.join("` and `")), "remove one of them".to_owned())
+            }
+            _ => continue,
+        };
+        let message = format!("metric `{key}` of {scaler} has {what}");
+        let finding = found.push(owner, format!(".spec.metrics[{index}].{key}"), message, hint);
+        finding.why("the API server rejects the object", "Kubernetes API, validation");
     }
 }
 

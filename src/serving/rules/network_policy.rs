@@ -273,14 +273,15 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, policy) in view.of_kind("NetworkPolicy") {
-        for rule in list(policy.spec(), "egress").iter().filter(|rule| rule.get("ports").is_some())
-        {
-            let of_peer = |peer: &'_ Json| {
+        for rule in list(policy.spec(), "egress") {
+            let of_peer = |peer: &Json| {
                 let wanted = requirements(peer.get("podSelector"));
-                let pods = Some(wanted).filter(|wanted| !wanted.is_empty());
-                let pods = pods.map(|wanted| selected(view, policy.kind(), &wanted, None));
-                let mut pods = pods.into_iter().flatten().filter_map(|one| one.template);
-                pods.find_map(|template| {
+                // A rule for all pods may be for those with the port.
+                if wanted.is_empty() {
+                    return None;
+                }
+                let pods = selected(view, policy.kind(), &wanted, None).into_iter();
+                pods.filter_map(|one| one.template).find_map(|template| {
                     let is_peer = End::of_pods(template).is_peer(view, policy, peer);
                     moved(view, template, policy, rule).filter(|_| is_peer)
                 })
