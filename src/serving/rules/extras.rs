@@ -71,8 +71,11 @@ const SOURCES: [Source; 5] = [
 /// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
 fn sources(view: &View<'_>, found: &mut Found) {
     let scalers = view.of_kind(SCALERS[0]);
-    let metrics = scalers.filter(|(_, scaler)| scaler.api_version() == "autoscaling/v2");
-    let metrics = metrics.flat_map(|(owner, scaler)| {
+    // What has no target is completed by an overlay.
+    let whole = scalers.filter(|(_, scaler)| {
+        scaler.api_version() == "autoscaling/v2" && reference(scaler).is_some()
+    });
+    let metrics = whole.flat_map(|(owner, scaler)| {
         let all = list(scaler.spec(), "metrics").iter().enumerate();
         all.map(move |(index, metric)| (owner, scaler, index, metric))
     });

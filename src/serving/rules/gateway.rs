@@ -242,6 +242,30 @@ fn parent_of<'a>(
         return None;
     }
 
+    accepted(view, route, (gateway, &named), &mut found);
+
+    // Gateway API, Hostname: `*.a` is for all names below a.
+    let is_below =
+        |one: &str, other: &str| one.strip_prefix('*').is_some_and(|end| other.ends_with(end));
+    let hosts: Vec<&str> =
+        list(route.spec(), "hostnames").iter().filter_map(Json::as_str).collect();
+    let is_met = |listener: &&Json| {
+        let own = text(listener, "hostname");
+        let meets = |host: &&str| *host == own || is_below(host, own) || is_below(own, host);
+        own.is_empty() || is_placeholder(own) || hosts.iter().any(meets)
+    };
+    let is_open =
+        hosts.is_empty() || named.is_empty() || hosts.iter().any(|one| is_placeholder(one));
+    (!is_open && !named.iter().any(is_met)).then_some(gateway)
+}
+
+/// Checks that a Gateway with these listeners accepts the namespace of a route, and has its backends.
+fn accepted(
+    view: &View<'_>,
+    route: &Manifest,
+    (gateway, named): (&Manifest, &[&Json]),
+    found: &mut Reporter<'_>,
+) {
     // By default a listener accepts routes of its own namespace only.
     let from = |listener: &&Json, wanted: &str| {
         let allowed = listener.pointer("/allowedRoutes/namespaces").unwrap_or(&Json::Null);
@@ -279,20 +303,6 @@ fn parent_of<'a>(
         let finding = found.push(message, hint);
         finding.why("the Gateway does not have the route", "GKE docs, Inference Gateway");
     }
-
-    // Gateway API, Hostname: `*.a` is for all names below a.
-    let is_below =
-        |one: &str, other: &str| one.strip_prefix('*').is_some_and(|end| other.ends_with(end));
-    let hosts: Vec<&str> =
-        list(route.spec(), "hostnames").iter().filter_map(Json::as_str).collect();
-    let is_met = |listener: &&Json| {
-        let own = text(listener, "hostname");
-        let meets = |host: &&str| *host == own || is_below(host, own) || is_below(own, host);
-        own.is_empty() || is_placeholder(own) || hosts.iter().any(meets)
-    };
-    let is_open =
-        hosts.is_empty() || named.is_empty() || hosts.iter().any(|one| is_placeholder(one));
-    (!is_open && !named.iter().any(is_met)).then_some(gateway)
 }
 
 fn backend_of(

@@ -158,11 +158,10 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
         let is_compared = |plugin: &Json| METRIC_SCORERS.contains(&text(plugin, "type"));
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
         let pods = pods.into_iter().filter(|_| list(config, "plugins").iter().any(is_compared));
-        let pods = pods.filter(|template| !template.is_headless());
         let why = format!("the picker of {pool} compares them");
         readers.extend(pods.map(|template| (template, why.clone(), true)));
     }
-    for (template, why, is_picker) in readers {
+    for (template, why, is_picker) in readers.into_iter().filter(|one| !one.0.is_headless()) {
         let Some(engine) = &template.engine else { continue };
         let Some(flags) = engine.known_flags() else { continue };
         let hint = match engine.program {
@@ -185,7 +184,8 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
 /// picker.
 fn scraped<'v>(view: &'v View<'_>) -> Vec<(&'v Template<'v>, String, bool)> {
     let mut all = Vec::new();
-    for (template, engine) in view.engines() {
+    // A controller that completes pods may add the flag.
+    for (template, engine) in view.engines().filter(|(template, _)| !template.completed) {
         let said = |name: &str| template.annotations.get(format!("prometheus.io/{name}"))?.as_str();
         let ports = engine.ports().unwrap_or_default();
         let is_own = |said: &str| ports.iter().any(|port| port.to_string() == said);
@@ -214,7 +214,8 @@ fn scraped<'v>(view: &'v View<'_>) -> Vec<(&'v Template<'v>, String, bool)> {
                 let port = port.and_then(|port| port_number(engine.container, port));
                 port.is_some_and(|port| engine.ports().is_some_and(|own| own.contains(&port)))
             };
-            let pods = pods.filter(|pods| pods.engine.as_ref().is_some_and(is_read));
+            let pods =
+                pods.filter(|pods| !pods.completed && pods.engine.as_ref().is_some_and(is_read));
             all.extend(pods.map(|pods| (pods, format!("{monitor} reads them"), false)));
         }
     }

@@ -213,9 +213,7 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     }
 
     for (template, path, flags) in routers(view) {
-        for role in ["prefill", "decode"] {
-            selected(view, template, &flags, role, &mut found.at(template.owner, &path));
-        }
+        selected(view, template, &flags, &mut found.at(template.owner, &path));
         for three in flags.raw.windows(3).filter(|three| three[0] == "--prefill") {
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
@@ -247,30 +245,31 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that the pods that a router selects for a role have it.
-fn selected(
-    view: &View<'_>,
-    router: &Template<'_>,
-    flags: &Flags,
-    role: &str,
-    found: &mut Reporter<'_>,
-) {
-    let flag = format!("{role}-selector");
-    let wanted: Option<Vec<_>> =
-        flags.all(&flag).iter().map(|label| label.split_once('=')).collect();
-    let wanted = wanted.filter(|wanted| !wanted.is_empty()).unwrap_or_default();
+fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
+    let labels = |role: &str| {
+        let all = flags.all(&format!("{role}-selector")).into_iter();
+        all.map(|label| label.split_once('=')).collect::<Option<Vec<_>>>().unwrap_or_default()
+    };
+    let [prefill, decode] = ["prefill", "decode"].map(labels);
     // Without a namespace, the router looks into all.
-    let namespace = flags.text_or("service-discovery-namespace", "");
-    let (false, Some(namespace)) = (wanted.is_empty(), namespace) else { return };
-    let pods = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
-    let pods = pods.map(|number| &view.templates[number]).filter(|pods| {
-        let has = |(key, value): &(&str, &str)| pods.labels.get(key) == Some(value);
-        wanted.iter().all(has) && pods.manifest.may_be_in(namespace)
-    });
-    for pods in pods {
-        let mode = known(pods, Program::Sglang).and_then(|(_, flags)| other_mode(flags, role));
-        if let Some(mode) = mode {
+    let Some(namespace) = flags.text_or("service-discovery-namespace", "") else { return };
+    let has = |pods: &Template<'_>, wanted: &[(&str, &str)]| {
+        !wanted.is_empty() && wanted.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
+    };
+    let both = [("prefill", &prefill), ("decode", &decode)];
+    for (role, wanted) in both.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
+        let pods = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
+        let pods = pods.map(|number| &view.templates[number]).filter(|pods| {
+            // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
+            let is_other = role == "decode" && has(pods, &prefill);
+            has(pods, wanted) && !is_other && pods.manifest.may_be_in(namespace)
+        });
+        let modes = pods
+            .filter_map(|pods| Some((pods, other_mode(known(pods, Program::Sglang)?.1, role)?)));
+        for (pods, mode) in modes {
             let message = format!(
-                "`--{flag}` of {router} selects {pods}, whose `--disaggregation-mode` is `{mode}`"
+                "`--{role}-selector` of {router} selects {pods}, whose `--disaggregation-mode` is \
+                 `{mode}`"
             );
             found.push(message, format!("select the labels of {role} pods"));
         }
