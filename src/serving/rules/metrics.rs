@@ -80,25 +80,12 @@ fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
     Some((format!("vLLM{release} has no metric `vllm:{series}`"), hint))
 }
 
-/// Returns an expression without its texts in quotes and its comments.
-fn without_texts(expression: &str) -> String {
-    let mut out = String::new();
-    let mut end = None;
-    let mut chars = expression.chars();
-    while let Some(c) = chars.next() {
-        match end {
-            None if matches!(c, '"' | '\'' | '`') => end = Some(c),
-            None if c == '#' => end = Some('\n'),
-            None => out.push(c),
-            Some('"' | '\'') if c == '\\' => drop(chars.next()),
-            Some(last) if c == last => {
-                end = None;
-                out.push(' ');
-            }
-            Some(_) => {}
-        }
-    }
-    out
+/// Returns the words of an expression, without those in quotes and comments.
+fn words(expression: &str) -> BTreeSet<&str> {
+    let lines = expression.lines().filter_map(|line| line.split('#').next());
+    let plain = lines.flat_map(|line| line.split(['"', '\'', '`']).step_by(2));
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
+    plain.flat_map(|text| text.split(move |c| !is_in_name(c))).collect()
 }
 
 /// Returns the releases of engines; one that is not known if there are none.
@@ -137,10 +124,7 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     }
 
     for (owner, path, expression, indices, is_query) in all {
-        let expression = without_texts(expression);
-        let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
-        let words = expression.split(|c| !is_in_name(c)).filter(|word| !recorded.contains(word));
-        for word in words.collect::<BTreeSet<&str>>() {
+        for word in words(expression).difference(&recorded) {
             let series = word.strip_prefix("vllm:").filter(|series| {
                 // Names with more colons are those of recording rules.
                 !series.contains(':')
