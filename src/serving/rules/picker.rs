@@ -51,15 +51,13 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
     let Some(reference) = reference.filter(is_service) else { return };
     let mut found = found.inside(".spec.endpointPickerRef");
     let name = text(reference, "name");
-    // Without any picker, it is in other manifests.
-    let mut pickers = view.pickers.iter();
-    let is_elsewhere =
-        !view.is_generated && !pickers.any(|picker| picker.manifest.may_share_namespace(pool));
-    let elsewhere = is_elsewhere.then_some(Severity::Note);
+    // Without a picker, it is in other manifests.
+    let note = |has_picker: bool| (!has_picker && !view.is_generated).then_some(Severity::Note);
     let Some((_, service)) = service_of(view, pool) else {
         let message = format!("{pool} references Service/{name}, which does not exist");
         let finding = found.push(message, "add the picker with its Service, or fix the name");
-        finding.severity = elsewhere;
+        // One in another namespace may be meant.
+        finding.severity = note(!view.pickers.is_empty());
         return;
     };
     let Some(port) = asked(pool) else {
@@ -78,7 +76,10 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
         found.push(message, "use the same port in both");
     } else if !selects() {
         let message = format!("Service/{name} does not select a picker");
-        found.push(message, "select labels of the picker's pods").severity = elsewhere;
+        let mut pickers = view.pickers.iter();
+        let has_picker = pickers.any(|picker| picker.manifest.may_share_namespace(pool));
+        let finding = found.push(message, "select labels of the picker's pods");
+        finding.severity = note(has_picker);
     }
 }
 
