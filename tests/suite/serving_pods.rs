@@ -141,6 +141,9 @@ fn routed(labels: &Json, class: &str, backend: &str) -> Vec<Json> {
         "rules": [{"backendRefs": [backend]}]});
     let mut all = service(&json!({"selector": {"app": "chat"}, "ports": [{"port": 8000}]}));
     all[0]["metadata"]["name"] = json!("chat");
+    // Its picker is in other manifests.
+    all.extend(service(&json!({"selector": {"app": "elsewhere"}, "ports": [{"port": 9002}]})));
+    all[1]["metadata"]["name"] = json!("elsewhere");
     let pool = json!({"selector": {"matchLabels": {"app": "chat"}},
         "targetPorts": [{"number": 8000}],
         "endpointPickerRef": {"name": "elsewhere", "port": {"number": 9002}}});
