@@ -325,6 +325,8 @@ invariants! {
         rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
     ServingAutoscaler Error "autoscaling" "Kubernetes API"
         rules::extras::autoscaler, "the number of pods is wrong";
+    ServingSelector Warning "monitoring" "vLLM docs, metrics"
+        rules::metrics::names, "the expression returns nothing";
     ServingDisruption Warning "disruption-budget" "Kubernetes API"
         rules::extras::disruption, "nodes cannot be drained";
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"

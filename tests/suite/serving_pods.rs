@@ -78,6 +78,115 @@ fn scaler(least: u32, query: &str) -> Vec<Json> {
     vec![object("keda.sh/v1alpha1", "ScaledObject", "chat", &json!({"spec": spec}))]
 }
 
+/// An autoscaler of Kubernetes with a metric of each pod.
+fn counted(target: &Json) -> Vec<Json> {
+    let pods = json!({"metric": {"name": "waiting"}, "target": target});
+    let reference = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
+    let spec = json!({"scaleTargetRef": reference, "maxReplicas": 4,
+        "metrics": [{"type": "Pods", "pods": pods}]});
+    vec![object("autoscaling/v2", "HorizontalPodAutoscaler", "chat", &json!({"spec": spec}))]
+}
+
+fn alerts(rules: &[Json]) -> Vec<Json> {
+    let spec = json!({"groups": [{"name": "chat", "rules": rules}]});
+    vec![object("monitoring.coreos.com/v1", "PrometheusRule", "chat", &json!({"spec": spec}))]
+}
+
+fn predictor(mode: &str) -> Vec<Json> {
+    let ports = json!([{"containerPort": 8080}, {"containerPort": 9090}]);
+    let container =
+        json!({"name": "kserve-container", "image": image("example.com/server:1"), "ports": ports});
+    let metadata = json!({"annotations": {"serving.kserve.io/deploymentMode": mode}});
+    let spec = json!({"predictor": {"containers": [container]}});
+    let whole = json!({"metadata": metadata, "spec": spec});
+    vec![object("serving.kserve.io/v1beta1", "InferenceService", "own", &whole)]
+}
+
+fn monitor(port: u32) -> Vec<Json> {
+    let spec = json!({"selector": {"matchLabels": {"app": "chat"}},
+        "podMetricsEndpoints": [{"portNumber": port}]});
+    vec![object("monitoring.coreos.com/v1", "PodMonitor", "chat", &json!({"spec": spec}))]
+}
+
+/// A pod of another program, behind a Service, with a policy for one of their ports.
+fn isolated(direction: &str, port: &Json) -> Vec<Json> {
+    let container = json!({"name": "cache", "image": image("example.com/cache:1"),
+        "ports": [{"name": "http", "containerPort": 8080}]});
+    let labels = json!({"app": "cache"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    let deployment = json!({"spec": {"selector": {"matchLabels": labels}, "template": template}});
+    let is_ingress = direction == "ingress";
+    let peers = json!([{"podSelector": {"matchLabels": labels}}]);
+    let mut rule = json!({"ports": [{"port": port}]});
+    rule[if is_ingress { "from" } else { "to" }] = peers;
+    let own = if is_ingress { labels } else { json!({"app": "chat"}) };
+    let spec = json!({"podSelector": {"matchLabels": own}, direction: [rule]});
+    let policy = object("networking.k8s.io/v1", "NetworkPolicy", "cache", &json!({"spec": spec}));
+    let mut all = service(&json!({"ports": [{"port": 80, "targetPort": "http"}]}));
+    all.extend([object("apps/v1", "Deployment", "cache", &deployment), policy]);
+    all
+}
+
+/// A route to the pods in their namespace, with a Gateway of another one.
+fn routed(labels: &Json, class: &str, backend: &str) -> Vec<Json> {
+    let selector = json!({"matchLabels": {"access": "models"}});
+    let allowed = json!({"namespaces": {"from": "Selector", "selector": selector}});
+    let listener =
+        json!({"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": allowed});
+    let gateway = json!({"metadata": {"namespace": "edge"},
+        "spec": {"gatewayClassName": class, "listeners": [listener]}});
+    let group = if backend == "Service" { "" } else { "inference.networking.k8s.io" };
+    let backend = json!({"group": group, "kind": backend, "name": "chat", "port": 8000});
+    let spec = json!({"parentRefs": [{"name": "edge", "namespace": "edge"}],
+        "rules": [{"backendRefs": [backend]}]});
+    let mut all = service(&json!({"selector": {"app": "chat"}, "ports": [{"port": 8000}]}));
+    all[0]["metadata"]["name"] = json!("chat");
+    // Its picker is in other manifests.
+    all.extend(service(&json!({"selector": {"app": "elsewhere"}, "ports": [{"port": 9002}]})));
+    all[1]["metadata"]["name"] = json!("elsewhere");
+    let pool = json!({"selector": {"matchLabels": {"app": "chat"}},
+        "targetPorts": [{"number": 8000}],
+        "endpointPickerRef": {"name": "elsewhere", "port": {"number": 9002}}});
+    let route = |kind, name, more: &Json| object("gateway.networking.k8s.io/v1", kind, name, more);
+    let metadata = json!({"namespace": null, "labels": labels});
+    all.extend([
+        object("v1", "Namespace", "models", &json!({"metadata": metadata})),
+        route("Gateway", "edge", &gateway),
+        route("HTTPRoute", "chat", &json!({"spec": spec})),
+        object("inference.networking.k8s.io/v1", "InferencePool", "chat", &json!({"spec": pool})),
+    ]);
+    all
+}
+
+/// A router of SGLang that discovers prefill pods, and its rights.
+fn router(prefill: &str, resource: &str) -> Vec<Json> {
+    let module = ["python3", "-m", "sglang_router.launch_router", "--service-discovery"];
+    let selector = format!("app={prefill}");
+    let command: Vec<&str> = module
+        .iter()
+        .copied()
+        .chain(["--pd-disaggregation", "--prefill-selector", &selector])
+        .collect();
+    let container =
+        json!({"name": "router", "image": image("example.com/sglang:1"), "command": command});
+    let labels = json!({"app": "router"});
+    let pod = json!({"serviceAccountName": "router", "containers": [container]});
+    let template = json!({"metadata": {"labels": labels}, "spec": pod});
+    let deployment = json!({"spec": {"selector": {"matchLabels": labels}, "template": template}});
+    let rule = json!({"apiGroups": [""], "resources": [resource], "verbs": ["list", "watch"]});
+    let group = "rbac.authorization.k8s.io";
+    let of_role = json!({"apiGroup": group, "kind": "Role", "name": "router"});
+    let subject = json!({"kind": "ServiceAccount", "name": "router", "namespace": "models"});
+    let version = format!("{group}/v1");
+    let binding = json!({"roleRef": of_role, "subjects": [subject]});
+    vec![
+        object("v1", "ServiceAccount", "router", &json!({})),
+        object(&version, "Role", "router", &json!({"rules": [rule]})),
+        object(&version, "RoleBinding", "router", &binding),
+        object("apps/v1", "Deployment", "router", &deployment),
+    ]
+}
+
 fn quota(hard: &Json, limits: bool) -> Vec<Json> {
     let quota = object("v1", "ResourceQuota", "team", &json!({"spec": {"hard": hard}}));
     let range = object("v1", "LimitRange", "team", &json!({"spec": {"limits": []}}));
@@ -201,6 +310,13 @@ fn rows() -> Vec<Row> {
         let mut nodes = serve(&["--nnodes=2", "--node-rank=$(RANK)", "--master-addr=chat-0.chat"]);
         nodes["env"] = json!([{"name": "RANK", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}}]);
         nodes
+    };
+    let unscaled = || json!({"spec": {"replicas": null}});
+    let pods_annotated =
+        |all: &Json| json!({"spec": {"template": {"metadata": {"annotations": all}}}});
+    let proxied = |name: &str| {
+        pods(&json!({"initContainers": [{"name": "routing-proxy", "image": image(name),
+            "restartPolicy": "Always", "args": ["--port=8080", "--secure-proxy=false"]}]}))
     };
     let secure = |drop: &str| {
         let mut context = restricted();
@@ -765,6 +881,188 @@ fn rows() -> Vec<Row> {
             namespace("baseline"),
             "serving-pod",
             "no privileged containers",
+        ),
+        // Metrics of autoscalers, and their names.
+        (
+            "a value of each pod",
+            none(),
+            unscaled(),
+            counted(&json!({"type": "AverageValue", "value": "5"})),
+            "serving-autoscaler",
+            "without `averageValue`",
+        ),
+        (
+            "an average value",
+            none(),
+            unscaled(),
+            counted(&json!({"type": "AverageValue", "averageValue": "5"})),
+            "",
+            "",
+        ),
+        (
+            "a metric of no release",
+            none(),
+            unscaled(),
+            scaler(1, "sum(vllm:num_waiting_requests)"),
+            "serving-autoscaler",
+            "has no metric `vllm:num_waiting_requests`",
+        ),
+        (
+            "a histogram as a whole",
+            none(),
+            none(),
+            alerts(&[
+                json!({"alert": "slow", "expr": "rate(vllm:time_to_first_token_seconds[5m])"}),
+            ]),
+            "serving-selector",
+            "is a histogram",
+        ),
+        (
+            "a counter without its ending",
+            none(),
+            none(),
+            alerts(&[json!({"alert": "idle", "expr": "rate(vllm:prompt_tokens[5m]) == 0"})]),
+            "serving-selector",
+            "is a counter",
+        ),
+        (
+            "names of series",
+            none(),
+            none(),
+            alerts(&[
+                json!({"record": "vllm:waiting", "expr": "sum(vllm:num_requests_waiting)"}),
+                json!({"record": "models:vllm:slow", "expr": "vllm:waiting + models:vllm:slow"}),
+                json!({"alert": "slow", "expr": "rate(vllm:iteration_tokens_total_bucket{a=\"vllm:x\"}[5m]) # vllm:y"}),
+                json!({"alert": "busy", "expr": "{__name__=~'vllm:num.*'} > vllm:current_qps"}),
+            ]),
+            "",
+            "",
+        ),
+        ("no metrics", sglang(&[]), none(), monitor(8000), "serving-engine-flags", "reads them"),
+        (
+            "annotated",
+            sglang(&[]),
+            pods_annotated(&json!({"prometheus.io/scrape": "true", "prometheus.io/port": "8000"})),
+            vec![],
+            "serving-engine-flags",
+            "asks for them",
+        ),
+        ("metrics", sglang(&["--enable-metrics"]), none(), monitor(8000), "", ""),
+        ("metrics of another port", sglang(&[]), none(), monitor(9000), "", ""),
+        // KServe on Knative.
+        ("two ports", none(), none(), predictor("Serverless"), "serving-kserve", "have 2 ports"),
+        ("two ports of a Deployment", none(), none(), predictor("Standard"), "", ""),
+        // Sidecars.
+        (
+            "no port of the engine",
+            none(),
+            proxied("ghcr.io/llm-d/llm-d-routing-sidecar:v0.4.0-rc.1"),
+            vec![],
+            "serving-sidecar",
+            "on port 8001",
+        ),
+        ("another sidecar", none(), proxied("example.com/llm-d/sidecar:1"), vec![], "", ""),
+        // KV events.
+        (
+            "no KV events",
+            serve(&["--kv-events-config={\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:5557\"}"]),
+            none(),
+            vec![],
+            "serving-prefix-cache",
+            "is not true",
+        ),
+        (
+            "KV events that are off",
+            serve(&["--kv-events-config={\"enable_kv_cache_events\":false}"]),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        // Policies.
+        (
+            "the port of a Service",
+            none(),
+            none(),
+            isolated("ingress", &json!(80)),
+            "serving-gateway",
+            "but the pods listen on 8080",
+        ),
+        (
+            "the port of a Service from afar",
+            none(),
+            none(),
+            isolated("egress", &json!(80)),
+            "serving-gateway",
+            "but the pods listen on 8080",
+        ),
+        ("the port of pods", none(), none(), isolated("ingress", &json!("http")), "", ""),
+        ("the port of pods from afar", none(), none(), isolated("egress", &json!(8080)), "", ""),
+        // Gateways.
+        (
+            "another label of the namespace",
+            none(),
+            none(),
+            routed(&json!({"access": "all"}), "istio", "Service"),
+            "serving-gateway",
+            "the labels of its selector",
+        ),
+        (
+            "the label of the namespace",
+            none(),
+            none(),
+            routed(&json!({"access": "models"}), "gke-l7-gxlb", "Service"),
+            "",
+            "",
+        ),
+        (
+            "a Gateway without pools",
+            none(),
+            none(),
+            routed(&json!({"access": "models"}), "gke-l7-gxlb", "InferencePool"),
+            "serving-gateway",
+            "is of class `gke-l7-gxlb`",
+        ),
+        (
+            "a Gateway with pools",
+            none(),
+            none(),
+            routed(&json!({"access": "models"}), "gke-l7-rilb", "InferencePool"),
+            "",
+            "",
+        ),
+        // SGLang's router.
+        (
+            "decode pods for prefill",
+            sglang(&["--disaggregation-mode=decode"]),
+            none(),
+            router("chat", "pods"),
+            "serving-transfer",
+            "`--disaggregation-mode` is `decode`",
+        ),
+        (
+            "endpoints in place of pods",
+            sglang(&["--disaggregation-mode=prefill"]),
+            none(),
+            router("chat", "endpoints"),
+            "serving-picker-rights",
+            "cannot list, watch pods",
+        ),
+        (
+            "prefill pods",
+            sglang(&["--disaggregation-mode=prefill"]),
+            pods_annotated(&json!({"sglang.ai/bootstrap-port": "8998"})),
+            router("chat", "pods"),
+            "",
+            "",
+        ),
+        (
+            "another bootstrap port",
+            sglang(&["--disaggregation-mode=prefill"]),
+            pods_annotated(&json!({"sglang.ai/bootstrap-port": "8988"})),
+            vec![],
+            "serving-transfer",
+            "but its port is 8998",
         ),
         ("without rights", none(), none(), namespace("baseline"), "", ""),
         ("audited", none(), pods(&json!({"hostIPC": true})), namespace("privileged"), "", ""),

@@ -51,6 +51,7 @@ fn flags_of_annotated_configurations() {
         "fields": {"Inner.gone": {"..": {"type": "int"}}},
         "kv_connectors": {"NixlConnector": [".."]},
         "--backend": {"FAST": [".."]},
+        "metrics": {"gone": {"..": "gauge"}},
         "VLLM_NEW": {"a": ["1.1.0.."], "b": ["1.1.0.."]},
         "VLLM_OLD": {"a": [".."]},
         "--quantization": {"awq": [".."], "gguf": [".."]},
@@ -81,6 +82,12 @@ fn flags_of_annotated_configurations() {
              quantization: QuantizationMethods | str | None = None\n    backend: BackendEnum | None = None\n    \
              modes: Mode = \"slow\"\n",
         ),
+        (
+            "vllm/v1/metrics/loggers.py",
+            "a = self._counter_cls(name=\"vllm:tokens_total\", labels=[])\n\
+             b = Histogram(\"vllm:iteration_total\")\nNAME = \"vllm:other\"\nPART = \"vllm:part_\"\n",
+        ),
+        ("vllm/v1/metrics/reader.py", "NAME = \"vllm:tokens_total\"\n"),
         (
             "vllm/registry.py",
             "from enum import Enum\nclass BackendEnum(Enum):\n    FAST = 1\n    SLOW = 2\n    _hidden = 3\n",
@@ -157,6 +164,13 @@ fn flags_of_annotated_configurations() {
     );
     let parsers = json!({"gone": ["..1.1.0"], "hermes": [".."], "kimi": ["1.2.0.."]});
     assert_eq!(table["--tool-call-parser"], parsers);
+    let metrics = json!({
+        "gone": {"..1.1.0": "gauge"},
+        "iteration_total": {"1.2.0..": "histogram"},
+        "other": {"1.2.0..": ""},
+        "tokens": {"1.2.0..": "counter"},
+    });
+    assert_eq!(table["metrics"], metrics);
     let fields = json!({
         "Inner.backend": {"1.2.0..": {"type": "member", "choices": ["FAST", "SLOW"]}},
         "Inner.gone": {"..1.1.0": {"type": "int"}},

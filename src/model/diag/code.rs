@@ -935,7 +935,7 @@ codes! {
     ///
     /// A picker lists and watches pods, its pool, and the objectives and rewrites of the API groups
     /// that it knows; with leader election it writes leases. Without one of these permissions it
-    /// never becomes ready (istio.io#17528).
+    /// never becomes ready (istio.io#17528). Sidecars and SGLang's router watch pods, too.
     ServingPickerRights "serving-picker-rights" Error;
     /// Several replicas of an endpoint picker conflict.
     ///
@@ -1080,13 +1080,13 @@ codes! {
     ///
     /// Deployments select their own pods. Services, monitors, disruption budgets and NetworkPolicies
     /// select pods by labels, and some name their ports; with a wrong label or port they have no
-    /// effect, without an error.
+    /// effect, without an error. So has a rule of Prometheus for a series that vLLM does not have.
     ServingSelector "serving-selector" Error;
     /// An HTTPRoute references a Gateway, listener or Service that does not exist.
     ///
     /// Routes reference Gateways by name and namespace, and optionally a listener. Listeners accept
     /// routes of their own namespace only, unless `allowedRoutes` says otherwise. A Service has the
-    /// port of the reference.
+    /// port of the reference. NetworkPolicies allow ports of pods, not those of Services.
     ServingGateway "serving-gateway" Error;
     /// Invalid LeaderWorkerSet or DisaggregatedSet.
     ///
@@ -1098,7 +1098,7 @@ codes! {
     ///
     /// Autoscalers reference their target by kind and name. Two autoscalers, or an autoscaler and
     /// `replicas` in the object, overwrite each other. Endpoint pickers are stateful and are not
-    /// scaled by load.
+    /// scaled by load. A metric has a name, and a target of its type.
     ServingAutoscaler "serving-autoscaler" Error;
     /// A PodDisruptionBudget never allows an eviction.
     ///

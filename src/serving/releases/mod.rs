@@ -105,6 +105,9 @@ pub(super) struct ProgramTable {
     pub(super) paths: Named<()>,
     /// Abilities of its parser: of Go programs `pflag`; of pickers also `strict_parameters` and `gate_assign`.
     pub(super) behaviors: Named<()>,
+    /// Its Prometheus metrics without prefix, and the `_total` of counters, with their kinds; an empty one is not
+    /// known.
+    pub(super) metrics: Named<String>,
     /// Relations between its flags.
     pub(super) relations: Named<Relation>,
 }
@@ -242,6 +245,7 @@ fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable 
         env: table.names("env"),
         paths: table.names("paths"),
         behaviors: table.names("behaviors"),
+        metrics: table.names("metrics"),
         relations: table.names("relations"),
         releases: table.releases,
     }

@@ -246,6 +246,11 @@ fn tables_are_read_as_a_whole() {
         };
         assert_eq!(read, plugins, "{key}");
     }
+    for (name, spans) in VLLM.metrics.iter() {
+        let kinds = ["", "counter", "gauge", "histogram"];
+        assert!(spans.all().all(|kind| kinds.contains(&kind.as_str())), "{name}");
+    }
+    assert!(VLLM.metrics.names(None).len() > 100);
     assert!(replacement("sidecar", "connector").is_some());
     assert!(image::is_of("vllm/vllm-openai:v0.23.0", "vllm"));
 }

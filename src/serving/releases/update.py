@@ -414,7 +414,29 @@ class Vllm:
             names = self.connectors(f"vllm/distributed/{folder}/factory.py")
             if names:
                 facts[section] = names
-        return facts
+        metrics = self.metrics()
+        return {**facts, "metrics": metrics} if metrics else facts
+
+    def metrics(self):
+        """Returns the kinds of metrics, empty if the name is written elsewhere. Counters are without the `_total`
+        that Prometheus' client adds to their names."""
+        kinds = {}
+        for file in sorted(self.package.root.rglob("*.py")):
+            # Readers have names as they are exposed, and beginnings of names.
+            if '"vllm:' not in file.read_text() or {"benchmarks", "reader.py", "orca_metrics.py"} & {*file.parts}:
+                continue
+            for node in ast.walk(ast.parse(file.read_text())):
+                call = isinstance(node, ast.Call)
+                values = [*node.args, *(keyword.value for keyword in node.keywords)] if call else [node]
+                kind = re.search("counter|gauge|histogram", ast.unparse(node.func).lower() if call else "")
+                for value in values:
+                    text = value.value if isinstance(value, ast.Constant) else None
+                    if isinstance(text, str) and re.fullmatch(r"vllm:\w*[^\W_]", text):
+                        kinds[text] = kind[0] if kind else kinds.get(text, "")
+        return {
+            name.removeprefix("vllm:").removesuffix("_total" if kind == "counter" else "-"): kind
+            for name, kind in kinds.items()
+        }
 
     def registered(self, folder):
         """Returns the names of the parsers that the package of a folder registers when they are used."""

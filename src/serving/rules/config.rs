@@ -173,6 +173,9 @@ fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Repo
     }
 }
 
+/// The role that a pool selects, if it selects one.
+const ROLE_SELECTED: &str = "/spec/selector/matchLabels/llm-d.ai~1role";
+
 /// Checks that role filters match pods, and that pods of a role get only its requests.
 pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
     // Only pods of LeaderWorkerSets have this label, so it excludes all others.
@@ -198,10 +201,11 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
         let Some((pool, mut pods)) = view.pods_of(picker) else { continue };
         pods.retain(|template| !template.is_headless());
         let types = types(config);
-        let profiles = list(config, "schedulingProfiles").iter().enumerate();
-        for (index, profile) in profiles.filter(|_| !pods.is_empty()) {
+        let selected = view.pool_of(picker).and_then(|(_, pool)| pool.text(ROLE_SELECTED));
+        let selected = selected.filter(|role| !is_placeholder(role));
+        for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
             let found = found.at(owner, format!("{path}.schedulingProfiles[{index}]"));
-            filters(profile, &types, &pool, &pods, found);
+            filters(profile, &types, (&pool, selected), &pods, found);
         }
     }
 }
@@ -264,11 +268,12 @@ fn may_handle(kind: &str) -> bool {
     !plugins::is_known(kind) || plugins::is_profile_handler(kind)
 }
 
-/// Checks the filters of a scheduling profile for the pods of a pool.
+/// Checks the filters of a scheduling profile for the pods of a pool, all of which have the role that it
+/// selects.
 fn filters(
     profile: &Json,
     types: &BTreeMap<&str, &str>,
-    pool: &str,
+    (pool, selected): (&str, Option<&str>),
     pods: &[&Template<'_>],
     mut found: Reporter<'_>,
 ) {
@@ -276,18 +281,28 @@ fn filters(
     let used = list(profile, "plugins").iter();
     let kinds: Vec<&str> =
         used.filter_map(|used| types.get(text(used, "pluginRef")).copied()).collect();
-    for kind in &kinds {
-        let is_for = |template: &&Template<'_>| plugins::accepts(kind, template.role());
-        if plugins::accepts(kind, None).is_some()
-            && !pods.iter().any(|one| is_for(one) == Some(true))
-        {
-            let role = kind.trim_end_matches("-filter");
-            let message = format!(
-                "profile `{name}` uses `{kind}`, but no pod of {pool} has a role for {role}"
-            );
-            let hint = format!("label the pods `llm-d.ai/role: {role}`, or remove the profile");
-            found.push(message, hint);
-        }
+    let of_pods = pods.iter().map(|pods| pods.role());
+    let roles: Vec<Option<&str>> = match selected {
+        Some(_) => vec![selected],
+        None => of_pods.collect(),
+    };
+    let is_idle = |kind: &&&str| {
+        let accepts = |role: &Option<&str>| plugins::accepts(kind, *role);
+        accepts(&None).is_some() && !roles.iter().any(|role| accepts(role) == Some(true))
+    };
+    for kind in kinds.iter().filter(|kind| !roles.is_empty() && is_idle(kind)) {
+        let wanted = kind.trim_end_matches("-filter");
+        let (what, hint) = match selected {
+            Some(role) => (
+                format!("{pool} selects only pods of role `{role}`"),
+                "remove `llm-d.ai/role` from the selector of the pool".to_owned(),
+            ),
+            None => (
+                format!("no pod of {pool} has a role for {wanted}"),
+                format!("label the pods `llm-d.ai/role: {wanted}`, or remove the profile"),
+            ),
+        };
+        found.push(format!("profile `{name}` uses `{kind}`, but {what}"), hint);
     }
 
     if kinds.iter().any(|kind| !plugins::is_known(kind) || plugins::is_filter(kind)) {

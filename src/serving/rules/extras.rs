@@ -1,14 +1,10 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::releases::VLLM;
-use super::super::view::pods::{
-    Engine, Part, Template, is_placeholder, is_true, list, text, text_or,
-};
+use super::super::view::pods::{Part, Template, is_placeholder, is_true, list, text, text_or};
 use super::super::view::{Indexed, Manifest, View, group_of};
 use super::picker::{pickers_of, service_of};
 use super::pod::requests;
-use super::program::name_at;
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,26 +51,73 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Beginnings of the names of vLLM's metrics, after `vllm:`.
-const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_", "request_"];
+/// A source of a metric: its key, what it requires, the values of its target, of which it needs one, and true
+/// if it may have both.
+type Source = (&'static str, &'static [&'static str], &'static [&'static str], bool);
 
-/// The metric of vLLM that has another name since 0.12.
-const RENAMED: (&str, &str) = ("vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc");
+const SHARES: &[&str] = &["averageUtilization", "averageValue"];
+const VALUES: &[&str] = &["value", "averageValue"];
+const OBJECT: &[&str] = &["metric/name", "describedObject/kind", "describedObject/name"];
 
-/// Reports queries of KEDA for names of metrics that vLLM does not have, and scaling from 0 by metrics of
-/// the pods themselves. Only adapters and recording rules write names without a colon.
-fn queries(view: &View<'_>, found: &mut Found) {
-    let has_rules = view.of_kind("PrometheusRule").next().is_some();
+/// Sources of the metrics of HorizontalPodAutoscalers (Kubernetes, pkg/apis/autoscaling/validation).
+const SOURCES: [Source; 5] = [
+    ("resource", &["name"], SHARES, false),
+    ("containerResource", &["name", "container"], SHARES, false),
+    ("pods", &["metric/name"], &["averageValue"], true),
+    ("object", OBJECT, VALUES, true),
+    ("external", &["metric/name"], VALUES, false),
+];
+
+/// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
+fn sources(view: &View<'_>, found: &mut Found) {
+    let scalers = view.of_kind(SCALERS[0]);
+    // What has no target is completed by an overlay.
+    let whole = scalers.filter(|(_, scaler)| {
+        scaler.api_version() == "autoscaling/v2" && reference(scaler).is_some()
+    });
+    let metrics = whole.flat_map(|(owner, scaler)| {
+        let all = list(scaler.spec(), "metrics").iter().enumerate();
+        all.map(move |(index, metric)| (owner, scaler, index, metric))
+    });
+    for (owner, scaler, index, metric) in metrics {
+        let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
+        let Some((key, required, values, is_both)) = source else { continue };
+        let has = |name: &str| {
+            let value = metric.pointer(&format!("/{key}/{name}"));
+            value.is_some_and(|value| !value.is_null() && *value != "")
+        };
+        let lacking = required.iter().chain(&["target/type"]).find(|name| !has(name));
+        let targets = values.iter().filter(|value| has(&format!("target/{value}"))).count();
+        let (what, hint) = match (lacking.map(|name| name.replace('/', ".")), targets) {
+            (Some(name), _) => (format!("no `{name}`"), format!("set `{key}.{name}`")),
+            (None, 0) => {
+                let what = format!("a target without `{}`", values.join("` or `"));
+                (what, format!("set `{key}.target.{}`", values[0]))
+            }
+            (None, 2) if !is_both => {
+                (format!("both `{}`", values.join("` and `")), "remove one of them".to_owned())
+            }
+            _ => continue,
+        };
+        let message = format!("metric `{key}` of {scaler} has {what}");
+        let finding = found.push(owner, format!(".spec.metrics[{index}].{key}"), message, hint);
+        finding.why("the API server rejects the object", "Kubernetes API, validation");
+    }
+}
+
+/// Returns the queries of a ScaledObject, one for each trigger.
+pub(super) fn queries(scaler: &Manifest) -> impl Iterator<Item = &str> {
+    let triggers = list(scaler.spec(), "triggers").iter();
+    let queries = triggers.map(|trigger| trigger.pointer("/metadata/query"));
+    queries.map(|query| query.and_then(Json::as_str).unwrap_or_default())
+}
+
+/// Reports scaling from 0 by metrics of the pods themselves.
+fn idle(view: &View<'_>, found: &mut Found) {
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
         let target = target(view, scaler);
         let pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
-        let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
-        let image = engines.first().map_or("", |engine| text(engine.container, "image"));
-        let is_renamed = VLLM.is_since(image, "0.12.0") == Some(true);
-        let triggers = list(scaler.spec(), "triggers");
-        let queries = triggers.iter().map(|trigger| trigger.pointer("/metadata/query"));
-        let queries = queries.map(|query| query.and_then(Json::as_str).unwrap_or_default());
-
+        let engines = pods.filter(|pods| pods.engine.is_some()).count();
         // Without pods, engines have no metrics; a sum with a constant has a value.
         let is_own = |query: &str| {
             ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
@@ -82,11 +125,11 @@ fn queries(view: &View<'_>, found: &mut Found) {
         };
         let mut least = ["idleReplicaCount", "minReplicaCount"].iter();
         if least.any(|key| scaler.spec().get(*key).is_some_and(|count| *count == 0))
-            && !triggers.is_empty()
-            && queries.clone().all(is_own)
-            && !engines.is_empty()
+            && queries(scaler).next().is_some()
+            && queries(scaler).all(is_own)
+            && engines > 0
             // Other engines may have the metrics.
-            && view.engines().count() == engines.len()
+            && view.engines().count() == engines
             && scaler.spec().get("fallback").is_none()
         {
             let message =
@@ -95,23 +138,6 @@ fn queries(view: &View<'_>, found: &mut Found) {
                 "write `minReplicaCount: 1`, or add a trigger that counts requests elsewhere";
             let finding = found.push(owner, ".spec.triggers", message, hint);
             finding.why("the number of pods stays 0", "KEDA docs, activation");
-        }
-
-        for (at, query) in queries.enumerate().filter(|_| !has_rules) {
-            let mut words = query.split("vllm_").skip(1);
-            let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
-            let (wrong, right) = if let Some(word) = words.find(is_own) {
-                let name = name_at(word);
-                (format!("vllm_{name}"), format!("vllm:{name}"))
-            } else if is_renamed && query.contains(RENAMED.0) {
-                (RENAMED.0.to_owned(), RENAMED.1.to_owned())
-            } else {
-                continue;
-            };
-            let path = format!(".spec.triggers[{at}].metadata.query");
-            let message = format!("vLLM has no metric `{wrong}`");
-            let finding = found.push(owner, path, message, format!("write `{right}`"));
-            finding.warning().why("the query returns nothing", "vLLM docs, metrics");
         }
     }
 }
@@ -125,7 +151,7 @@ fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
 }
 
 /// Returns what an autoscaler scales.
-fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'a>> {
+pub(super) fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'a>> {
     let (_, kind, name) = reference(scaler)?;
     view.named(kind, name, scaler)
 }
@@ -138,7 +164,8 @@ fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
-    queries(view, found);
+    sources(view, found);
+    idle(view, found);
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));

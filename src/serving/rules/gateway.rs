@@ -6,6 +6,7 @@ use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{Engine, Template, is_placeholder, list, number, text, text_or};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
+use super::selector::may_select;
 use crate::diag::Severity;
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
@@ -43,6 +44,9 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         }
     }
 }
+
+/// GatewayClasses without InferencePools as backends: the classic load balancers of GKE.
+const WITHOUT_POOLS: [&str; 2] = ["gke-l7-gxlb", "gke-l7-gxlb-mc"];
 
 /// First segments of paths that some engines serve besides those of the model servers.
 const MORE_PATHS: [&str; 3] = ["embeddings", "healthz", "models"];
@@ -238,16 +242,7 @@ fn parent_of<'a>(
         return None;
     }
 
-    // By default a listener accepts routes of its own namespace only.
-    let allows = |listener: &&Json| {
-        let from = listener.pointer("/allowedRoutes/namespaces/from").and_then(Json::as_str);
-        // A selector may match: the labels of namespaces are not in the manifests.
-        from.is_some_and(|from| from != "Same")
-    };
-    if !route.may_share_namespace(gateway) && !named.is_empty() && !named.iter().any(allows) {
-        let message = format!("{gateway} does not accept {route}, which is in another namespace");
-        found.push(message, "set `allowedRoutes: {namespaces: {from: All}}` in the listener");
-    }
+    accepted(view, route, (gateway, &named), &mut found);
 
     // Gateway API, Hostname: `*.a` is for all names below a.
     let is_below =
@@ -262,6 +257,52 @@ fn parent_of<'a>(
     let is_open =
         hosts.is_empty() || named.is_empty() || hosts.iter().any(|one| is_placeholder(one));
     (!is_open && !named.iter().any(is_met)).then_some(gateway)
+}
+
+/// Checks that a Gateway with these listeners accepts the namespace of a route, and has its backends.
+fn accepted(
+    view: &View<'_>,
+    route: &Manifest,
+    (gateway, named): (&Manifest, &[&Json]),
+    found: &mut Reporter<'_>,
+) {
+    // By default a listener accepts routes of its own namespace only.
+    let from = |listener: &&Json, wanted: &str| {
+        let allowed = listener.pointer("/allowedRoutes/namespaces").unwrap_or(&Json::Null);
+        text_or(allowed, "from", "Same") == wanted
+    };
+    let allows = |listener: &&Json| match () {
+        () if from(listener, "Same") => route.may_share_namespace(gateway),
+        () if from(listener, "Selector") => {
+            let selector = listener.pointer("/allowedRoutes/namespaces/selector");
+            may_select(view, selector, route.namespace())
+        }
+        () => true,
+    };
+    if !named.is_empty() && !named.iter().any(allows) {
+        let own = route.namespace();
+        let (what, hint) = match named.iter().any(|listener| from(listener, "Selector")) {
+            true => (
+                format!("whose namespace `{own}` does not have the labels of its selector"),
+                format!("add the labels to Namespace/{own}, or change the selector"),
+            ),
+            false => (
+                "which is in another namespace".to_owned(),
+                "set `allowedRoutes: {namespaces: {from: All}}` in the listener".to_owned(),
+            ),
+        };
+        found.push(format!("{gateway} does not accept {route}, {what}"), hint);
+    }
+
+    let class = text(gateway.spec(), "gatewayClassName");
+    let rules = list(route.spec(), "rules").iter();
+    let mut backends = rules.flat_map(|rule| list(rule, "backendRefs"));
+    if WITHOUT_POOLS.contains(&class) && backends.any(|one| text(one, "kind") == "InferencePool") {
+        let message = format!("{route} has InferencePools, but {gateway} is of class `{class}`");
+        let hint = "use `gke-l7-regional-external-managed` or `gke-l7-rilb`";
+        let finding = found.push(message, hint);
+        finding.why("the Gateway does not have the route", "GKE docs, Inference Gateway");
+    }
 }
 
 fn backend_of(

@@ -78,6 +78,19 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, service) in view.of_kind("InferenceService").filter(|(_, s)| s.group() == GROUP) {
+        let mode = service.text("/metadata/annotations/serving.kserve.io~1deploymentMode");
+        for part in ["predictor", "transformer", "explainer"] {
+            let Some(spec) = service.spec().get(part) else { continue };
+            let containers = list(spec, "containers").iter().chain(spec.get("model"));
+            let count: usize = containers.map(|container| list(container, "ports").len()).sum();
+            // `Knative` is the name of `Serverless` since KServe 0.16.
+            if count > 1 && matches!(mode, Some("Serverless" | "Knative")) {
+                let message = format!("containers of the {part} of {service} have {count} ports");
+                let hint = "keep the port of requests; others need not be declared";
+                let finding = found.push(owner, format!(".spec.{part}"), message, hint);
+                finding.why("Knative rejects several ports", "Knative Serving, validateContainers");
+            }
+        }
         let Some(predictor) = service.spec().get("predictor") else { continue };
         let Some(model) = predictor.get("model") else { continue };
         let mut found = found.at(owner, ".spec.predictor");

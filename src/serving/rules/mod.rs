@@ -12,6 +12,7 @@ pub(super) mod group;
 pub(super) mod hardware;
 pub(super) mod join;
 pub(super) mod kserve;
+pub(super) mod metrics;
 pub(super) mod network_policy;
 pub(super) mod picker;
 pub(super) mod picker_server;

@@ -3,19 +3,18 @@
 use super::super::invariants::{Finding, Found};
 use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{
-    Template, all_containers, is_moved, list, number, port_number, text, text_or, variable,
+    Template, all_containers, is_moved, list, number, port_number, target_port, text, text_or,
+    variable,
 };
 use super::super::view::{Manifest, Picker, View};
 use super::picker::pickers_of;
 use super::probe::downloads;
-use super::selector::{Known, is_for_pods, requirements};
+use super::selector::{Known, is_for_pods, may_select, requirements, selected};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-/// Label of a namespace with its name, which Kubernetes sets.
-const NAMESPACE: &str = "kubernetes.io/metadata.name";
 /// Label of the pods of a Gateway with its name (Gateway API, GEP-1762).
 const GATEWAY: &str = "gateway.networking.k8s.io/gateway-name";
 
@@ -54,12 +53,10 @@ impl<'v> End<'v> {
         if let Some(block) = peer.get("ipBlock") {
             return may_have_pods(text(block, "cidr"));
         }
-        let own = Some((NAMESPACE, self.namespace)).filter(|(_, name)| !name.is_empty());
-        let own: Known<'_> = own.into_iter().collect();
         let namespaces = peer.get("namespaceSelector");
         let is_near = match namespaces {
             None => policy.may_be_in(self.namespace),
-            Some(_) => requirements(namespaces).iter().all(|one| one.may_fit(&own)),
+            Some(_) => may_select(view, namespaces, self.namespace),
         };
         let wanted = requirements(peer.get("podSelector"));
         is_near
@@ -261,40 +258,73 @@ fn names(view: &View<'_>, found: &mut Found) {
 
 /// Checks that policies have the ports of pods, and not those of the Services in front of them.
 fn service_ports(view: &View<'_>, found: &mut Found) {
-    for template in view.templates.iter().filter(|template| template.engine.is_some()) {
-        let Some(open) = template.ports() else { continue };
-        let server = End::of_pods(template);
-        let policies = selecting(view, &server, ("Ingress", "ingress"));
-        let rules = || policies.iter().flat_map(|(.., rules)| *rules);
-        let is_open =
-            |port: &u32| rules().flat_map(|r| list(r, "ports")).any(|r| is_port(&server, r, *port));
-        // Policies add up: another rule may allow the port, but this one has no effect.
-        let is_reached =
-            rules().any(|rule| list(rule, "ports").is_empty()) || open.iter().any(is_open);
-        let has_none = |rule: &Json| {
-            !open.iter().any(|port| list(rule, "ports").iter().any(|r| is_port(&server, r, *port)))
+    for template in &view.templates {
+        let policies = selecting(view, &End::of_pods(template), ("Ingress", "ingress"));
+        let all: Vec<&Json> = policies.iter().flat_map(|(.., rules)| *rules).collect();
+        let of_rule = |(owner, policy, rules): &(usize, &Manifest, &[Json])| {
+            let message = rules.iter().find_map(|rule| moved(view, template, policy, rule))?;
+            Some((*owner, message))
         };
-        let ports = view.services_selecting(template).into_iter().flat_map(|(_, service)| {
-            let moved = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
-            moved.filter_map(move |port| Some((service, port.get("port")?)))
-        });
-        let mut named = ports.filter_map(|(service, port)| {
-            let has = |rule: &Json| {
-                list(rule, "ports").iter().any(|one| one.get("port") == Some(port))
-                    && has_none(rule)
-            };
-            let policy = policies.iter().find(|(.., rules)| rules.iter().any(has))?;
-            Some((service, port, policy))
-        });
-        if let Some((service, port, (owner, policy, _))) = named.next() {
-            let open = super::ranges(&open);
-            let message =
-                format!("{policy} allows port {port} of {service}, but the pods listen on {open}");
-            let finding =
-                found.push(*owner, ".spec.ingress", message, "write the port of the pods");
+        if let Some((owner, (message, open))) = policies.iter().find_map(of_rule) {
+            let finding = found.push(owner, ".spec.ingress", message, "write the port of the pods");
+            // Policies add up: another rule may allow the port, but this one has no effect.
+            let is_reached = all.iter().any(|rule| allows(template, rule, &open));
             finding.severity = is_reached.then_some(Severity::Warning);
         }
     }
+    for (owner, policy) in view.of_kind("NetworkPolicy") {
+        for rule in list(policy.spec(), "egress") {
+            let of_peer = |peer: &Json| {
+                let wanted = requirements(peer.get("podSelector"));
+                // A rule for all pods may be for those with the port.
+                if wanted.is_empty() {
+                    return None;
+                }
+                let pods = selected(view, policy.kind(), &wanted, None).into_iter();
+                pods.filter_map(|one| one.template).find_map(|template| {
+                    let is_peer = End::of_pods(template).is_peer(view, policy, peer);
+                    moved(view, template, policy, rule).filter(|_| is_peer)
+                })
+            };
+            if let Some((message, _)) = list(rule, "to").iter().find_map(of_peer) {
+                let hint = "write the port of the pods";
+                // Another policy of the same pods may allow it.
+                found.push(owner, ".spec.egress", message, hint).warning();
+            }
+        }
+    }
+}
+
+/// Returns true if a rule allows connections to one of these ports of pods.
+fn allows(template: &Template<'_>, rule: &Json, open: &[u32]) -> bool {
+    let (server, ports) = (End::of_pods(template), list(rule, "ports"));
+    ports.is_empty() || open.iter().any(|port| ports.iter().any(|one| is_port(&server, one, *port)))
+}
+
+/// Returns a message about a rule with the port of a Service in place of that of its pods, and their ports.
+fn moved(
+    view: &View<'_>,
+    template: &Template<'_>,
+    policy: &Manifest,
+    rule: &Json,
+) -> Option<(String, Vec<u32>)> {
+    let mut open = template.ports()?;
+    let services = view.services_selecting(template);
+    let ports = services.iter().flat_map(|(_, service)| {
+        let ports = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
+        ports.filter_map(move |port| Some((service, port, port.get("port")?)))
+    });
+    // What a Service targets is open, declared or not.
+    open.extend(ports.clone().filter_map(|(_, port, _)| {
+        template.containers().find_map(|(container, _)| target_port(container, port))
+    }));
+    let mut ports = ports
+        .filter(|(.., port)| list(rule, "ports").iter().any(|one| one.get("port") == Some(port)));
+    let (service, _, port) = ports.next().filter(|_| !allows(template, rule, &open))?;
+    let shown = super::ranges(&open);
+    let message =
+        format!("{policy} allows port {port} of {service}, but the pods listen on {shown}");
+    Some((message, open))
 }
 
 /// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.

@@ -4,7 +4,9 @@ use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
-use super::super::view::{Manifest, Picker, View, group_of, labels_at, pairs};
+use super::super::view::{Manifest, Picker, View, group_of, pairs};
+use super::selector::monitored;
+use super::transfer::routers;
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -49,12 +51,13 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
     let Some(reference) = reference.filter(is_service) else { return };
     let mut found = found.inside(".spec.endpointPickerRef");
     let name = text(reference, "name");
+    // Without a picker, it is in other manifests.
+    let note = |has_picker: bool| (!has_picker && !view.is_generated).then_some(Severity::Note);
     let Some((_, service)) = service_of(view, pool) else {
         let message = format!("{pool} references Service/{name}, which does not exist");
         let finding = found.push(message, "add the picker with its Service, or fix the name");
-        // Without any picker, it is in other manifests.
-        let is_elsewhere = view.pickers.is_empty() && !view.is_generated;
-        finding.severity = is_elsewhere.then_some(Severity::Note);
+        // One in another namespace may be meant.
+        finding.severity = note(!view.pickers.is_empty());
         return;
     };
     let Some(port) = asked(pool) else {
@@ -73,7 +76,10 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
         found.push(message, "use the same port in both");
     } else if !selects() {
         let message = format!("Service/{name} does not select a picker");
-        found.push(message, "select labels of the picker's pods");
+        let mut pickers = view.pickers.iter();
+        let has_picker = pickers.any(|picker| picker.manifest.may_share_namespace(pool));
+        let finding = found.push(message, "select labels of the picker's pods");
+        finding.severity = note(has_picker);
     }
 }
 
@@ -162,17 +168,22 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     }
 
     // With SSRF protection, sidecars watch the pods of the pool.
-    for (template, sidecar) in view.sidecars() {
+    let sidecars = view.sidecars().filter(|(_, one)| one.flags.is_on("enable-ssrf-protection"));
+    let sidecars = sidecars.map(|(pods, one)| (pods, "sidecar", watching(&one.flags).to_vec()));
+    let routers = routers(view).filter(|(.., flags)| flags.is_on("service-discovery"));
+    let routers = routers.map(|(pods, ..)| (pods, "router", vec![("", "pods", &READ[1..])]));
+    for (template, who, needed) in sidecars.chain(routers) {
         let account = text(template.spec, "serviceAccountName");
-        let is_here = view.named("ServiceAccount", account, template.manifest).is_some();
-        if sidecar.flags.is_on("enable-ssrf-protection") && is_here {
-            let rules = rules_of(view, account, template.manifest);
-            let path = format!("{}.serviceAccountName", template.spec_path);
-            let mut found = found.at(template.owner, path).field("prefill");
-            for what in lacking(&rules, &watching(&sidecar.flags)) {
-                let hint = format!("add the rule to a Role of ServiceAccount/{account}");
-                found.push(format!("sidecar of {template} cannot {what}"), hint);
-            }
+        if view.named("ServiceAccount", account, template.manifest).is_none() {
+            continue;
+        }
+        let rules = rules_of(view, account, template.manifest);
+        let path = format!("{}.serviceAccountName", template.spec_path);
+        let mut found = found.at(template.owner, path).field("prefill");
+        for what in lacking(&rules, &needed) {
+            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+            let finding = found.push(format!("{who} of {template} cannot {what}"), hint);
+            finding.why("requests are not forwarded", "llm-d-router and SGLang, discovery of pods");
         }
     }
 }
@@ -207,19 +218,7 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
 
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
 fn scraped(view: &View<'_>) -> BTreeSet<usize> {
-    let monitors = view.of_kind("ServiceMonitor").filter_map(|(_, monitor)| {
-        let wanted = monitor.map("/spec/selector/matchLabels");
-        let anywhere = monitor.json.pointer("/spec/namespaceSelector").is_some();
-        let wanted = wanted.filter(|wanted| !wanted.is_empty())?;
-        Some((wanted, (!anywhere).then_some(monitor)))
-    });
-    let services = monitors.flat_map(|(wanted, near)| {
-        let services = view.services_like(pairs(wanted), near).into_iter();
-        services.filter(|service| {
-            let has = |pair| labels_at(&service.json, "/metadata/labels").any(|own| own == pair);
-            pairs(wanted).all(has)
-        })
-    });
+    let services = monitored(view).map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }
 
@@ -362,10 +361,8 @@ fn needed<'p>(
             let before = [("inference.networking.x-k8s.io", kind, READ)];
             may_be_older && lacking(rules, &before).is_empty()
         };
-        let name = picker.flags.text("pool-name").unwrap_or_default();
-        let pool = view.named("InferencePool", name, picker.manifest);
-        let is_told =
-            picker.flags.has("pool-group") || pool.is_some_and(|(_, pool)| pool.group() == pools.0);
+        let is_told = picker.flags.has("pool-group")
+            || view.pool_of(picker).is_some_and(|(_, pool)| pool.group() == pools.0);
         if is_told || !is_older("inferencepools") {
             needed.push(pools);
         }

@@ -1,13 +1,14 @@
 //! Invariants of precise prefix cache routing: the picker indexes the KV events of the engines.
 
-use super::super::invariants::{Found, Reporter};
+use super::super::invariants::{Finding, Found, Reporter};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, is_placeholder, is_true, list, text,
-    text_or, variable,
+    Engine, Program, Template, Variable, accelerators, is_placeholder, list, text, text_or,
+    variable,
 };
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Plugins that index KV events.
 const PRODUCERS: [&str; 2] = ["precise-prefix-cache-producer", "precise-prefix-cache-scorer"];
@@ -17,12 +18,14 @@ const USUAL_BLOCK: u64 = 16;
 
 /// Checks KV events, block size and hash seed of the engines against the picker's index.
 pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
+    let mut namespaces = BTreeSet::new();
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
-        let Some((_, pods)) = view.pods_of(picker) else { continue };
         let plugins = list(config, "plugins");
         let at = plugins.iter().position(|plugin| PRODUCERS.contains(&text(plugin, "type")));
         let Some(at) = at else { continue };
+        namespaces.insert(picker.manifest.namespace());
+        let Some((_, pods)) = view.pods_of(picker) else { continue };
         let index = plugins[at].get("parameters").unwrap_or(&Json::Null);
 
         scorer(plugins, found.at(owner, path));
@@ -37,6 +40,27 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
         }
         hash_seeds(index, &pods, found);
     }
+
+    // Engines of a pool that is elsewhere. `false` may be meant.
+    for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
+        let config = engine.flags.json("kv-events-config");
+        let lacks = |config: &Json| config.is_object() && config.get(ENABLED).is_none();
+        if config.as_ref().is_some_and(lacks) && !engine.flags.has_part_of("kv-events-config") {
+            let mut found = found.at(template.owner, &engine.path).field("engine.args");
+            let finding = disabled(&mut found);
+            if !namespaces.contains(template.manifest.namespace()) {
+                finding.warning().why("the engine publishes no events", "vLLM, KVEventsConfig");
+            }
+        }
+    }
+}
+
+/// The field of `--kv-events-config` without which vLLM publishes nothing, in all releases.
+const ENABLED: &str = "enable_kv_cache_events";
+
+fn disabled<'f>(found: &'f mut Reporter<'_>) -> &'f mut Finding {
+    let message = format!("`{ENABLED}` is not true in `--kv-events-config`");
+    found.push(message, format!("write `\"{ENABLED}\": true`"))
 }
 
 /// Checks that the scorer uses the index: without the name of a producer it uses an approximate one.
@@ -70,7 +94,7 @@ fn events_endpoint(config: &Json) -> &str {
 /// Returns the port at which vLLM listens for subscribers of KV events, if it does.
 pub(super) fn events_port(flags: &Flags) -> Option<u32> {
     let config = flags.json("kv-events-config")?;
-    let is_on = is_true(&config, "/enable_kv_cache_events");
+    let is_on = config.get(ENABLED) == Some(&Json::Bool(true));
     let endpoint = events_endpoint(&config);
     port_of(endpoint).filter(|_| is_on && endpoint.contains('*'))?.try_into().ok()
 }
@@ -94,9 +118,8 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
     }
 
     let Some(config) = flags.json("kv-events-config") else { return };
-    if !is_true(&config, "/enable_kv_cache_events") {
-        let message = "`enable_kv_cache_events` is not true in `--kv-events-config`";
-        found.push(message, "write `\"enable_kv_cache_events\": true`");
+    if config.get(ENABLED) != Some(&Json::Bool(true)) {
+        disabled(&mut found);
     }
     let publisher = text_or(&config, "publisher", "zmq");
     if publisher != "zmq" && !is_placeholder(publisher) {

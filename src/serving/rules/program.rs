@@ -3,8 +3,11 @@
 use super::super::invariants::Found;
 use super::super::releases::{SGLANG, VLLM, image};
 use super::super::view::View;
-use super::super::view::pods::{Program, commands, is_placeholder, list, text, words};
+use super::super::view::pods::{
+    Engine, Program, Template, commands, is_placeholder, list, port_number, text, text_or, words,
+};
 use super::super::view::shell::is_in_name;
+use super::selector::monitored;
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -82,7 +85,7 @@ fn texts(container: &Json) -> Vec<String> {
 }
 
 /// Returns the name of a variable at the beginning of a text.
-pub(super) fn name_at(text: &str) -> &str {
+fn name_at(text: &str) -> &str {
     text.split(|c| !is_in_name(c)).next().unwrap_or_default()
 }
 
@@ -147,25 +150,74 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     differs.then(|| (format!("the module `{name}`"), meant))
 }
 
-/// Checks that engines serve the metrics that their picker compares.
+/// Checks that engines serve the metrics that their picker compares, and that Prometheus reads.
 pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
+    let mut readers = scraped(view);
     for picker in view.all_pickers() {
         let Some((_, _, config)) = picker.known_config() else { continue };
         let is_compared = |plugin: &Json| METRIC_SCORERS.contains(&text(plugin, "type"));
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
         let pods = pods.into_iter().filter(|_| list(config, "plugins").iter().any(is_compared));
-        for template in pods.filter(|template| !template.is_headless()) {
-            let Some(engine) = &template.engine else { continue };
-            let Some(flags) = engine.known_flags() else { continue };
-            let hint = match engine.program {
-                Program::Sglang if !flags.is_on("enable-metrics") => "add `--enable-metrics`",
-                // The gauges are written by a logger of these statistics.
-                Program::Vllm if flags.is_on("disable-log-stats") => "remove `--disable-log-stats`",
-                _ => continue,
-            };
-            let message =
-                format!("{template} serves no metrics, but the picker of {pool} compares them");
-            found.push(template.owner, &engine.path, message, hint);
+        let why = format!("the picker of {pool} compares them");
+        readers.extend(pods.map(|template| (template, why.clone(), true)));
+    }
+    for (template, why, is_picker) in readers.into_iter().filter(|one| !one.0.is_headless()) {
+        let Some(engine) = &template.engine else { continue };
+        let Some(flags) = engine.known_flags() else { continue };
+        let hint = match engine.program {
+            Program::Sglang if !flags.is_on("enable-metrics") => "add `--enable-metrics`",
+            // The gauges are written by a logger of these statistics; other metrics stay.
+            Program::Vllm if flags.is_on("disable-log-stats") && is_picker => {
+                "remove `--disable-log-stats`"
+            }
+            _ => continue,
+        };
+        let message = format!("{template} serves no metrics, but {why}");
+        let finding = found.push(template.owner, &engine.path, message, hint);
+        if !is_picker {
+            finding.why("requests for metrics get 404", "SGLang, --enable-metrics");
         }
     }
+}
+
+/// Returns engines with what has Prometheus read `/metrics` at one of their ports; false, because none is a
+/// picker.
+fn scraped<'v>(view: &'v View<'_>) -> Vec<(&'v Template<'v>, String, bool)> {
+    let mut all = Vec::new();
+    // A controller that completes pods may add the flag.
+    for (template, engine) in view.engines().filter(|(template, _)| !template.completed) {
+        let said = |name: &str| template.annotations.get(format!("prometheus.io/{name}"))?.as_str();
+        let ports = engine.ports().unwrap_or_default();
+        let is_own = |said: &str| ports.iter().any(|port| port.to_string() == said);
+        if said("scrape") == Some("true")
+            && said("path").is_none_or(|path| path == "/metrics")
+            && said("port").is_none_or(is_own)
+        {
+            let why = "its annotation `prometheus.io/scrape` asks for them";
+            all.push((template, why.to_owned(), false));
+        }
+    }
+    for (monitor, one) in monitored(view) {
+        let endpoints = ["podMetricsEndpoints", "endpoints"].into_iter();
+        let endpoints = endpoints.flat_map(|key| list(monitor.spec(), key));
+        for endpoint in endpoints.filter(|one| text_or(one, "path", "/metrics") == "/metrics") {
+            let keys = ["port", "portNumber", "targetPort"];
+            let port = keys.iter().find_map(|key| endpoint.get(key));
+            // ServiceMonitors name the port of the Service.
+            let mut ports = list(one.owner.spec(), "ports").iter();
+            let of_service = ports.find(|own| own.get("name") == port);
+            let of_service = of_service.and_then(|own| own.get("targetPort").or(own.get("port")));
+            let port = if one.template.is_some() { port } else { of_service };
+            let behind = one.template.is_none().then(|| view.behind(one.owner));
+            let pods = one.template.into_iter().chain(behind.into_iter().flatten());
+            let is_read = |engine: &Engine<'_>| {
+                let port = port.and_then(|port| port_number(engine.container, port));
+                port.is_some_and(|port| engine.ports().is_some_and(|own| own.contains(&port)))
+            };
+            let pods =
+                pods.filter(|pods| !pods.completed && pods.engine.as_ref().is_some_and(is_read));
+            all.extend(pods.map(|pods| (pods, format!("{monitor} reads them"), false)));
+        }
+    }
+    all
 }

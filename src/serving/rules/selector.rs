@@ -91,12 +91,12 @@ fn pairs<'v>(wanted: &[Requirement<'v>]) -> Vec<(&'v str, &'v str)> {
 }
 
 /// Pods, or a Service: what a selector selects.
-struct Candidate<'v> {
+pub(super) struct Candidate<'v> {
     labels: Known<'v>,
     /// The object with the labels.
-    owner: &'v Manifest,
+    pub(super) owner: &'v Manifest,
     /// The template, unless it is a picker's.
-    template: Option<&'v Template<'v>>,
+    pub(super) template: Option<&'v Template<'v>>,
     /// `spec` of the pods, or of the Service.
     spec: &'v Json,
 }
@@ -225,7 +225,7 @@ pub(super) fn is_for_pods(view: &View<'_>, wanted: &[Requirement<'_>], near: &Ma
 }
 
 /// Returns the candidates that a selector selects.
-fn selected<'v>(
+pub(super) fn selected<'v>(
     view: &'v View<'_>,
     kind: &str,
     wanted: &[Requirement<'v>],
@@ -234,6 +234,37 @@ fn selected<'v>(
     let mut all = candidates(view, kind, wanted, near);
     all.retain(|candidate| candidate.is_selected(wanted));
     all
+}
+
+/// Label of a namespace with its name, which Kubernetes sets.
+const NAMESPACE: &str = "kubernetes.io/metadata.name";
+
+/// Returns true if a selector may select a namespace. One in the manifests has its labels there; of others
+/// only the name is known, if it is not empty.
+pub(super) fn may_select(view: &View<'_>, selector: Option<&Json>, namespace: &str) -> bool {
+    if namespace.is_empty() || is_placeholder(namespace) {
+        return true;
+    }
+    let here = view.all_named("Namespace", namespace, "").next();
+    let labels = here.into_iter().flat_map(|(_, one)| labels_at(&one.json, "/metadata/labels"));
+    let labels: Known<'_> = labels.chain([(NAMESPACE, namespace)]).collect();
+    requirements(selector).iter().all(|one| match here {
+        Some(_) => one.fits(&labels),
+        None => one.may_fit(&labels),
+    })
+}
+
+/// Returns the monitors with the pods or Services that they select.
+pub(super) fn monitored<'v>(
+    view: &'v View<'_>,
+) -> impl Iterator<Item = (&'v Manifest, Candidate<'v>)> {
+    let kinds = ["PodMonitor", "PodMonitoring", "ServiceMonitor"];
+    kinds.into_iter().flat_map(|kind| view.of_kind(kind)).flat_map(|(_, monitor)| {
+        let wanted = requirements(monitor.spec().get("selector"));
+        let kind = Some(monitor.kind()).filter(|_| !wanted.is_empty());
+        let selected = kind.map(|kind| selected(view, kind, &wanted, near(monitor)));
+        selected.into_iter().flatten().map(move |one| (monitor, one))
+    })
 }
 
 /// Returns the manifest whose namespace an object selects from; `None` for several namespaces.

@@ -1,10 +1,12 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::releases::VLLM;
 use super::super::view::View;
+use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, variable_or, words,
+    Engine, Program, Sidecar, Template, Variable, commands, is_moved, text, variable, variable_or,
+    words,
 };
 use super::addresses::{is_closed, names_in};
 use super::join::known;
@@ -135,9 +137,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let mut both = Vec::new();
     for (template, role) in [(prefill, "prefill"), (decode, "decode")] {
         let Some((engine, flags)) = known(template, Program::Sglang) else { return };
-        let mode = flags.text("disaggregation-mode");
-        if !flags.has("disaggregation-mode") || mode.is_some_and(|mode| mode != role) {
-            let mode = mode.unwrap_or("null");
+        if let Some(mode) = other_mode(flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
             let finding = found.push(template.owner, &engine.path, message, hint);
@@ -171,13 +171,50 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that SGLang's router tells decode pods the bootstrap ports of prefill pods.
-pub(crate) fn router(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
+/// Names in commands and images of SGLang's router.
+const ROUTERS: [&str; 4] = ["sglang_router", "sglang-router", "sgl-router", "sgl-model-gateway"];
+
+/// Returns the pods of SGLang's routers, with the paths of their containers, and their flags.
+pub(super) fn routers<'v, 'a>(
+    view: &'v View<'a>,
+) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
+    view.containers().filter_map(|(template, container, path)| {
         let words = words(container);
-        let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
-        let is_router = words.iter().any(|word| word.contains("sglang_router"));
-        for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
+        let mut texts = words.iter().map(String::as_str).chain([text(container, "image")]);
+        texts.find(|text| ROUTERS.iter().any(|name| text.contains(name)))?;
+        let all = commands(container, template.part, template.size, &view.budget)?;
+        Some((template, path, Flags::parse(&all.concat())))
+    })
+}
+
+/// Returns the mode of SGLang's disaggregation, if it is known not to be that of a role.
+fn other_mode<'f>(flags: &'f Flags, role: &str) -> Option<&'f str> {
+    flags.text_or("disaggregation-mode", "null").filter(|mode| *mode != role)
+}
+
+/// Checks that SGLang's router selects prefill and decode pods, and tells decode pods the bootstrap ports of
+/// prefill pods.
+pub(crate) fn router(view: &View<'_>, found: &mut Found) {
+    let annotation = "sglang.ai/bootstrap-port";
+    for template in &view.templates {
+        let Some((engine, flags)) = known(template, Program::Sglang) else { continue };
+        let said = template.annotations.get(annotation).and_then(Json::as_str);
+        let said = said.filter(|_| other_mode(flags, "prefill").is_none());
+        let said: Option<u32> = said.and_then(|said| said.parse().ok());
+        let own = engine.number("disaggregation-bootstrap-port", 8_998);
+        if let (Some(said), Some(own)) = (said, own)
+            && said != own
+        {
+            let message =
+                format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
+            let path = format!("{}.metadata.annotations", template.path);
+            found.push(template.owner, path, message, format!("write `{annotation}: \"{own}\"`"));
+        }
+    }
+
+    for (template, path, flags) in routers(view) {
+        selected(view, template, &flags, &mut found.at(template.owner, &path));
+        for three in flags.raw.windows(3).filter(|three| three[0] == "--prefill") {
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
             let service =
@@ -203,6 +240,38 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
                 );
                 found.push(template.owner, &path, message, "write the port of prefill");
             }
+        }
+    }
+}
+
+/// Checks that the pods that a router selects for a role have it.
+fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
+    let labels = |role: &str| {
+        let all = flags.all(&format!("{role}-selector")).into_iter();
+        all.map(|label| label.split_once('=')).collect::<Option<Vec<_>>>().unwrap_or_default()
+    };
+    let [prefill, decode] = ["prefill", "decode"].map(labels);
+    // Without a namespace, the router looks into all.
+    let Some(namespace) = flags.text_or("service-discovery-namespace", "") else { return };
+    let has = |pods: &Template<'_>, wanted: &[(&str, &str)]| {
+        !wanted.is_empty() && wanted.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
+    };
+    let both = [("prefill", &prefill), ("decode", &decode)];
+    for (role, wanted) in both.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
+        let pods = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
+        let pods = pods.map(|number| &view.templates[number]).filter(|pods| {
+            // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
+            let is_other = role == "decode" && has(pods, &prefill);
+            has(pods, wanted) && !is_other && pods.manifest.may_be_in(namespace)
+        });
+        let modes = pods
+            .filter_map(|pods| Some((pods, other_mode(known(pods, Program::Sglang)?.1, role)?)));
+        for (pods, mode) in modes {
+            let message = format!(
+                "`--{role}-selector` of {router} selects {pods}, whose `--disaggregation-mode` is \
+                 `{mode}`"
+            );
+            found.push(message, format!("select the labels of {role} pods"));
         }
     }
 }

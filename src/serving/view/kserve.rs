@@ -371,17 +371,16 @@ impl Preset<'_> {
         let mut flags = vec![format!("--served-model-name '{name}' --port {port}")];
         let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
         flags.extend(number("tensor").map(|tensor| format!("--tensor-parallel-size {tensor}")));
-        if self.has_worker && number("data").is_some() {
-            let local = number("dataLocal").unwrap_or(1);
-            flags.push(format!(
-                "--data-parallel-size {} --data-parallel-size-local {local} \
+        match number("data").zip(number("dataLocal")) {
+            Some((data, local)) if self.has_worker => flags.push(format!(
+                "--data-parallel-size {data} --data-parallel-size-local {local} \
                  --data-parallel-address $LWS_LEADER_ADDRESS \
-                 --data-parallel-start-rank $((LWS_WORKER_INDEX * {local}))",
-                number("data").unwrap_or(1)
-            ));
-        } else if self.has_worker {
-            // The preset for pipelines comes from the service.
-            flags.push("--config /unknown".to_owned());
+                 --data-parallel-start-rank $((LWS_WORKER_INDEX * {local}))"
+            )),
+            // The preset for pipelines comes from the service. Of `data` without `dataLocal`, which
+            // `rules::kserve` reports, KServe makes nothing.
+            _ if self.has_worker => flags.push("--config /unknown".to_owned()),
+            _ => {}
         }
         flags.extend((part == Part::Worker).then(|| "--headless".to_owned()));
         let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));

@@ -324,6 +324,11 @@ impl<'a> View<'a> {
         self.pickers.iter().chain(&self.derived_pickers)
     }
 
+    /// Returns the pool that a picker is for by its flags.
+    pub(super) fn pool_of(&self, picker: &Picker<'_>) -> Option<Indexed<'a>> {
+        self.named("InferencePool", picker.flags.text("pool-name")?, picker.manifest)
+    }
+
     /// Returns the pods that a picker selects, and the label of their pool for messages.
     pub(super) fn pods_of(&self, picker: &Picker<'_>) -> Option<(String, Vec<&Template<'a>>)> {
         if picker.manifest.kind() == "LLMInferenceService" {
@@ -332,8 +337,7 @@ impl<'a> View<'a> {
             let own = own.filter(|template| template.labels.contains_key("llm-d.ai/role"));
             return Some((picker.to_string(), own.collect()));
         }
-        let name = picker.flags.text("pool-name")?;
-        let (_, pool) = self.named("InferencePool", name, picker.manifest)?;
+        let (_, pool) = self.pool_of(picker)?;
         Some((pool.to_string(), self.selected(pool)))
     }
 

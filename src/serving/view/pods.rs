@@ -1,7 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
-use super::super::releases::{ProgramTable, SGLANG, VLLM, image};
+use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use super::{Manifest, labels_at};
@@ -544,10 +544,13 @@ impl<'a> Sidecar<'a> {
         Some(consecutive(self.flags.number("port", 8_000)?, count))
     }
 
-    /// Returns the engine's first port, if set.
+    /// Returns the engine's first port; `None` if unknown.
     pub(crate) fn engine_port(&self) -> Option<u32> {
-        let said = |flag: &str| self.flags.text(flag).and_then(|text| text.parse().ok());
-        said("model-server-port").or_else(|| said("vllm-port"))
+        let names = ["model-server-port", "vllm-port", "configuration", "configuration-file"];
+        let flag = names.iter().find(|flag| self.flags.has(flag));
+        // Sidecars of others may have another default than all releases of llm-d's.
+        let is_known = flag.is_some() || image::is_of(text(self.container, "image"), SIDECAR.key);
+        self.flags.number(flag.unwrap_or(&names[0]), 8_001).filter(|_| is_known)
     }
 }
 

@@ -1,0 +1,154 @@
+//! Invariants of Prometheus' expressions: the names of vLLM's metrics.
+
+use super::super::invariants::Found;
+use super::super::releases::VLLM;
+use super::super::view::View;
+use super::super::view::pods::{Engine, Program, list, text};
+use super::extras::{queries, target};
+use crate::diag::{Code, suggest};
+use std::collections::BTreeSet;
+
+/// Kinds with rules of Prometheus: of its operator, and of Google's.
+const RULES: [&str; 3] = ["PrometheusRule", "Rules", "ClusterRules"];
+
+/// Endings of the series of a metric, by its kind (Prometheus' client for Python).
+const SERIES: [(&str, &[&str]); 3] = [
+    ("counter", &["_total", "_created"]),
+    ("gauge", &[""]),
+    ("histogram", &["_bucket", "_sum", "_count", "_created"]),
+];
+
+/// Metrics under vLLM's prefix of older releases than those of the table, and of the router of its
+/// production stack (vllm_router, services/metrics_service).
+const OTHERS: [&str; 12] = [
+    "avg_generation_throughput_toks_per_s",
+    "avg_prompt_throughput_toks_per_s",
+    "avg_decoding_length",
+    "avg_itl",
+    "avg_latency",
+    "current_qps",
+    "gpu_prefix_cache_",
+    "healthy_pods_total",
+    "num_decoding_requests",
+    "num_incoming_requests",
+    "num_prefill_requests",
+    "num_requests_swapped",
+];
+
+/// Returns the endings of the series of a metric; those of all kinds if its kind is not known.
+fn endings(kind: &str) -> impl Iterator<Item = &'static str> {
+    let of_kind = SERIES.iter().filter(move |(known, _)| kind.is_empty() || *known == kind);
+    of_kind.flat_map(|(_, endings)| *endings).copied()
+}
+
+/// Returns the name of a metric in that of a series, without its ending.
+fn metric(series: &str) -> &str {
+    let mut names = endings("").filter(|ending| !ending.is_empty());
+    names.find_map(|ending| series.strip_suffix(ending)).unwrap_or(series)
+}
+
+/// Returns the message and the hint about a series that a release does not have; any without one.
+fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
+    // The name of a metric may end like a series: `iteration_tokens_total`.
+    let mut known = [series, metric(series)].into_iter().flat_map(|name| {
+        VLLM.metrics.candidates(name, index).into_iter().map(move |kind| (name, kind.as_str()))
+    });
+    let is_served =
+        |(name, kind): (&str, &str)| endings(kind).any(|end| series == format!("{name}{end}"));
+    if known.clone().any(is_served) {
+        return None;
+    }
+    if let Some((name, kind)) = known.next() {
+        let endings = endings(kind).filter(|ending| *ending != "_created");
+        let all: Vec<String> = endings.map(|end| format!("`vllm:{name}{end}`")).collect();
+        let message = format!("`vllm:{series}` is a {kind}, which has no series of this name");
+        return Some((message, format!("write {}", all.join(" or "))));
+    }
+
+    let names = VLLM.metrics.names(index);
+    let sorted = |name: &str| name.split('_').map(str::to_owned).collect::<BTreeSet<_>>();
+    let same = names.iter().find(|name| sorted(name) == sorted(metric(series))).copied();
+    let near = same.or_else(|| suggest::nearest(metric(series), &names));
+    let hint = near.map_or("see the metrics of the release".to_owned(), |near| {
+        let kind = VLLM.metrics.candidates(near, index).pop().map_or("", String::as_str);
+        let own = &series[metric(series).len()..];
+        let ending = endings(kind).find(|ending| *ending == own).or(endings(kind).next());
+        format!("did you mean `vllm:{near}{}`?", ending.unwrap_or_default())
+    });
+    let release = index.map(|index| format!(" {}", VLLM.releases.name(index)));
+    let release = release.unwrap_or_default();
+    Some((format!("vLLM{release} has no metric `vllm:{series}`"), hint))
+}
+
+/// Returns the words of an expression, without those in quotes and comments.
+fn words(expression: &str) -> BTreeSet<&str> {
+    let lines = expression.lines().filter_map(|line| line.split('#').next());
+    let plain = lines.flat_map(|line| line.split(['"', '\'', '`']).step_by(2));
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
+    plain.flat_map(|text| text.split(move |c| !is_in_name(c))).collect()
+}
+
+/// Returns the releases of engines; one that is not known if there are none.
+fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Option<usize>> {
+    let own = engines.filter(|engine| engine.program == Program::Vllm);
+    let own = own.map(|engine| match engine.unjudged {
+        None => VLLM.index(text(engine.container, "image")),
+        Some(_) => None,
+    });
+    let found: BTreeSet<Option<usize>> = own.collect();
+    if found.is_empty() { BTreeSet::from([None]) } else { found }
+}
+
+/// Checks that queries of KEDA and rules of Prometheus name metrics that vLLM has.
+pub(crate) fn names(view: &View<'_>, found: &mut Found) {
+    let mut recorded = BTreeSet::new();
+    let mut all = Vec::new();
+    let of_all = releases(view.engines().map(|(_, engine)| engine));
+    for (owner, object) in RULES.iter().flat_map(|kind| view.of_kind(kind)) {
+        for (group, rules) in list(object.spec(), "groups").iter().enumerate() {
+            for (at, rule) in list(rules, "rules").iter().enumerate() {
+                recorded.insert(text(rule, "record"));
+                let path = format!(".spec.groups[{group}].rules[{at}].expr");
+                all.push((owner, path, text(rule, "expr"), of_all.clone(), false));
+            }
+        }
+    }
+    for (owner, scaler) in view.of_kind("ScaledObject") {
+        let pods =
+            target(view, scaler).into_iter().flat_map(|(number, _)| view.templates_of(number));
+        let own = releases(pods.filter_map(|pods| pods.engine.as_ref()));
+        for (at, query) in queries(scaler).enumerate() {
+            let path = format!(".spec.triggers[{at}].metadata.query");
+            all.push((owner, path, query, own.clone(), true));
+        }
+    }
+
+    for (owner, path, expression, indices, is_query) in all {
+        for word in words(expression).difference(&recorded) {
+            let series = word.strip_prefix("vllm:").filter(|series| {
+                // Names with more colons are those of recording rules.
+                !series.contains(':')
+                    && !series.is_empty()
+                    // A tool completes the name.
+                    && !series.ends_with('_')
+                    && !OTHERS.iter().any(|other| series.starts_with(other))
+            });
+            let of_series = series.and_then(|series| {
+                let all: Option<Vec<_>> = indices.iter().map(|at| wrong(series, *at)).collect();
+                all?.pop()
+            });
+            // Only adapters and recording rules write names without a colon.
+            let plain = word
+                .strip_prefix("vllm_")
+                .filter(|series| is_query && VLLM.metrics.find(metric(series)).is_some());
+            let of_plain = plain.map(|series| {
+                (format!("vLLM has no metric `{word}`"), format!("write `vllm:{series}`"))
+            });
+            let Some((message, hint)) = of_series.or(of_plain) else { continue };
+            let finding = found.push(owner, path.as_str(), message, hint);
+            if is_query {
+                finding.code(Code::ServingAutoscaler).field("autoscaling");
+            }
+        }
+    }
+}
