@@ -213,6 +213,8 @@ invariants! {
         rules::by_release::refused_or_ignored, "the picker fails to start";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
+    ServingPickerRights Error "epp" "Kubernetes API, RBAC"
+        rules::picker::resources, "the rule grants nothing";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
         rules::picker::replicas, "a rollout of the picker never completes";
     ServingPickerConfig Error "epp.config" "llm-d-router#1134"

@@ -205,7 +205,9 @@ const DEFECTS: &[Change] = &[
     defect("nothing", ONE, ANOTHER, and_another!("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: chat-pdb, namespace: models}\nspec: {maxUnavailable: 1, selector: {matchLabels: {model: large}}}\n---\n"), "serving-selector"),
     defect("nothing", ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {matchLabels: {model: large}}}\n---\n"), "serving-selector"),
     defect("nothing", ONE, ANOTHER, and_another!("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: models}\nspec: {scaleTargetRef: {name: model}}\n---\n"), "serving-autoscaler"),
+    defect("nothing", ONE, ANOTHER, and_another!("apiVersion: v1\nkind: Service\nmetadata: {name: front, namespace: models, labels: {app: front}}\nspec: {selector: {app: frontend}, ports: [{port: 80, targetPort: 9000}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: models}\nspec: {selector: {matchLabels: {app: front}}, template: {metadata: {labels: {app: front}}, spec: {containers: [{name: web, image: \"example.com/web@sha256:0000000000000000000000000000000000000000000000000000000000000000\", ports: [{containerPort: 9000}]}]}}}\n---\n"), "serving-selector"),
     // The picker.
+    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "8000"}"#, "serving-engine-flags"),
     defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
     defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
     defect("picker", ONE, "--grpc-port=9002", "--grpc-port=9010", "serving-picker-port"),
@@ -1006,6 +1008,23 @@ fn the_configuration_of_a_complete_picker_is_missing() {
     let complete = format!("{text}{ACCOUNT}");
     let found = check(ONE, &complete);
     assert!(found.is_empty(), "{}", human::render(&found, false));
+
+    // Names of resources are plural, and a token is needed to use the rights.
+    let account = "kind: ServiceAccount\nmetadata: {name: chat-epp, namespace: models}\n";
+    let pod = "serviceAccountName: chat-epp\n";
+    let [off, on] = ["false", "true"].map(|on| format!("automountServiceAccountToken: {on}\n"));
+    for (from, to, says) in [
+        ("resources: [pods]", "resources: [pods, pod]".to_owned(), "grants `pod`"),
+        (account, format!("{account}{off}"), "gets no token"),
+        (pod, format!("{pod}      {off}"), "gets no token"),
+        (pod, format!("{pod}      {on}"), ""),
+    ] {
+        assert!(complete.contains(from), "{from}");
+        let found = check(ONE, &complete.replace(from, &to));
+        let found = human::render(&found, false);
+        assert_eq!(found.is_empty(), says.is_empty(), "{to}: {found}");
+        assert!(found.contains(says), "{to}: {found}");
+    }
 
     // Nothing in the manifests has the file.
     let config = "metadata: {name: chat-epp, namespace: models}\ndata:\n  plugins.yaml: |";

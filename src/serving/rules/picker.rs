@@ -3,7 +3,9 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
-use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
+use super::super::view::pods::{
+    Template, is_placeholder, list, number, port_number, target_port, text,
+};
 use super::super::view::{Manifest, Picker, View, group_of, pairs};
 use super::selector::monitored;
 use super::transfer::routers;
@@ -159,6 +161,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             }
             continue;
         }
+        token(view, account, (&picker.pods, &picker.to_string()), &mut found);
         let rules = rules_of(view, account, picker.manifest);
         let needed = needed(view, picker, &rules, scraped.contains(&picker.owner));
         for what in lacking(&rules, &needed) {
@@ -180,11 +183,59 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let rules = rules_of(view, account, template.manifest);
         let path = format!("{}.serviceAccountName", template.spec_path);
         let mut found = found.at(template.owner, path).field("prefill");
+        token(view, account, (template, &format!("{who} of {template}")), &mut found);
         for what in lacking(&rules, &needed) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             let finding = found.push(format!("{who} of {template} cannot {what}"), hint);
             finding.why("requests are not forwarded", "llm-d-router and SGLang, discovery of pods");
         }
+    }
+}
+
+/// Resources that pickers, sidecars and routers read or write.
+const RESOURCES: [&str; 10] = [
+    "configmaps",
+    "deployments",
+    "endpointslices",
+    "events",
+    "inferenceobjectives",
+    "inferencepools",
+    "leases",
+    "pods",
+    "secrets",
+    "services",
+];
+
+/// Checks that rules of RBAC have the names of resources, not those of kinds.
+pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
+    for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
+        for (index, rule) in list(&role.json, "rules").iter().enumerate() {
+            for written in list(rule, "resources").iter().filter_map(Json::as_str) {
+                let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
+                if name != written && RESOURCES.contains(&name.as_str()) {
+                    let message = format!("{role} grants `{written}`, which is no resource");
+                    let path = format!(".rules[{index}].resources");
+                    found.push(owner, path, message, format!("write `{name}`"));
+                }
+            }
+        }
+    }
+}
+
+/// Checks that pods get the token of their ServiceAccount: those of the account decide if they do not.
+fn token(
+    view: &View<'_>,
+    account: &str,
+    (pods, who): (&Template<'_>, &str),
+    found: &mut Reporter<'_>,
+) {
+    let account = view.named("ServiceAccount", account, pods.manifest);
+    let key = "automountServiceAccountToken";
+    let said = pods.spec.get(key).or_else(|| account?.1.json.get(key));
+    let is_projected = list(pods.spec, "volumes").iter().any(|v| v.get("projected").is_some());
+    if said == Some(&Json::Bool(false)) && !is_projected {
+        let message = format!("{who} gets no token: `{key}` is false");
+        found.push(message, "remove it: pods and pools are read with the token");
     }
 }
 

@@ -182,7 +182,16 @@ impl Candidate<'_> {
         let lacks_one = wanted.iter().filter(|one| !one.fits(&self.labels)).count() == 1
             && wanted.iter().any(shares)
             && wanted.iter().any(lacks);
-        is_named || (uses == Some(true) && (is_value || lacks_one))
+        is_named || (uses == Some(true) && (is_value || lacks_one || self.has_labels_of(object)))
+    }
+
+    /// Returns true if an object has all labels of these pods, one of them not shared.
+    fn has_labels_of(&self, object: &Manifest) -> bool {
+        let own: Known<'_> = labels_at(&object.json, "/metadata/labels").collect();
+        let is_shared = |key: &&str| SHARED_LABELS.iter().any(|shared| key.ends_with(shared));
+        self.template.is_some()
+            && self.labels.iter().all(|(key, value)| own.get(key) == Some(value))
+            && !self.labels.keys().all(is_shared)
     }
 }
 
@@ -285,7 +294,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             let mut all = candidates(view, kind, &[], near);
-            all.retain(Candidate::is_ours);
+            all.retain(|candidate| candidate.is_ours() || candidate.has_labels_of(object));
             let spec = object.spec();
             let of_services = *kind == "ServiceMonitor";
             let (what, plural) =
@@ -295,10 +304,11 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 candidate.mistyped(&wanted, candidate.has_port_of(spec) == Some(true))
             });
             // Controllers add labels with their own domain.
+            let domain = |key: &str| key.split_once('/').map(|(domain, _)| domain.to_owned());
             let is_known = |one: &Requirement<'_>| {
-                !one.key.contains('/')
-                    || one.key.starts_with("app.kubernetes.io/")
-                    || all.iter().any(|candidate| candidate.labels.contains_key(one.key))
+                let own = domain(one.key).filter(|domain| domain != "app.kubernetes.io");
+                let mut keys = all.iter().flat_map(|candidate| candidate.labels.keys());
+                own.is_none() || keys.any(|key| domain(key) == own)
             };
             let meant = all.iter().filter(|_| wanted.iter().all(is_known));
             let mut meant = meant.filter(|candidate| match candidate.template {

@@ -312,7 +312,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
 
 /// Address of the NIXL side channel, and its default port.
 const HOST: &str = "VLLM_NIXL_SIDE_CHANNEL_HOST";
-const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
+pub(super) const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
 const USUAL_PORT: &str = "5600";
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
@@ -395,12 +395,17 @@ fn side_port(container: &Json) -> Option<u32> {
     variable_or(container, PORT, USUAL_PORT)?.trim().parse().ok()
 }
 
+/// Returns the port of the side channel of a container that says that it has one.
+pub(super) fn used_side_port(container: &Json) -> Option<u32> {
+    let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
+    side_port(container).filter(|_| is_used)
+}
+
 /// Checks that several engines of a pod have different side channel ports: they share an address.
 fn shared_port(view: &View<'_>, found: &mut Found) {
     let mut seen = BTreeSet::new();
     for (template, container, path) in view.containers() {
-        let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
-        let Some(port) = side_port(container).filter(|_| is_used) else { continue };
+        let Some(port) = used_side_port(container) else { continue };
         if !seen.insert((std::ptr::from_ref(template), port)) {
             let message =
                 format!("two engines of a pod have their NIXL side channel on port {port}");
