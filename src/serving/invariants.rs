@@ -302,7 +302,7 @@ invariants! {
     ServingPod Error "engine.env" "Kubernetes API"
         rules::references::references_exist, "the pod does not start";
     ServingEngineFlags Error "engine.args" "Kubernetes API, variables in arguments"
-        |view, found| each(view, found, rules::runtime::expanded), "the engine gets the text instead of a value";
+        rules::runtime::expanded, "the engine gets the text instead of a value";
     ServingEngineFlags Error "engine.args" "vLLM, --lora-modules"
         |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
     ServingPod Warning "engine" "Kubernetes docs, termination of pods"

@@ -6,30 +6,40 @@ use super::super::releases::image;
 use super::super::view::View;
 use super::super::view::config_map::key_of;
 use super::super::view::pods::{
-    Part, Variable, accelerators, expanded_names, is_placeholder, is_shell, is_true, list,
-    mount_of, text, variable, words,
+    Engine, Template, Variable, accelerators, expanded_names, is_placeholder, is_shell, is_true,
+    list, mount_of, text, variable, words,
 };
 use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::probe::downloads;
+use super::program::is_set;
 use serde_json::Value as Json;
 
-/// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
-/// as it is where there is no such variable.
-pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let container = engine.container;
-    let words = words(container);
-    if template.completed || !list(container, "envFrom").is_empty() || is_shell(&words) {
-        return;
+/// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
+/// leaves `$(NAME)` as it is where there is no such variable.
+pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
+    for template in view.templates.iter().filter(|template| !template.completed) {
+        for (container, path) in template.all_containers() {
+            let engine = template.engine.as_ref().filter(|engine| engine.path == path);
+            let words = words(container);
+            let mut found = found.at(template.owner, path);
+            if let Some(engine) = engine.filter(|_| !is_shell(&words)) {
+                other_forms(engine, &words, &mut found);
+            }
+            // Other programs may read the form themselves, but a shell starts a command of this name.
+            if engine.is_some() || is_shell(&words) {
+                unexpanded(template, container, &words, &mut found);
+            }
+        }
     }
-    let names = words.iter();
-    let names = names.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
-    let is_name = |name: &String| {
-        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_in_name)
-    };
+}
+
+/// Reports variables of an engine in the forms of shells.
+fn other_forms(engine: &Engine<'_>, words: &[String], found: &mut Reporter<'_>) {
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.are_read() && engine.unjudged.is_none();
-    for env in list(container, "env").iter().filter(|_| is_known) {
+    let is_whole = list(engine.container, "envFrom").is_empty();
+    for env in list(engine.container, "env").iter().filter(|_| is_known && is_whole) {
         let name = text(env, "name");
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
         // `$$` is a `$` to Kubernetes.
@@ -47,15 +57,32 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
             found.push(message, format!("write `$({name})`"));
         }
     }
-    for (word, name) in names.filter(|(_, name)| is_name(name)) {
-        // The kubelet sets those of Services, controllers those of groups.
-        let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
-        let is_set = is_of_service.iter().any(|end| name.ends_with(end))
-            || template.part != Part::Single && name.starts_with("LWS_")
-            || list(container, "env").iter().any(|env| text(env, "name") == name);
-        if !is_set {
-            let message =
-                format!("`{word}` stays as it is: the container has no variable `{name}`");
+}
+
+/// Reports variables in the form of Kubernetes that a container does not have.
+fn unexpanded(
+    template: &Template<'_>,
+    container: &Json,
+    words: &[String],
+    found: &mut Reporter<'_>,
+) {
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| is_in_name(c) && !c.is_ascii_lowercase())
+    };
+    let lines = words.iter().flat_map(|word| word.lines());
+    for line in lines.filter(|line| !line.trim_start().starts_with('#')) {
+        for name in expanded_names(line).iter().filter(|name| is_name(name)) {
+            if is_set(template, container, name) {
+                continue;
+            }
+            let message = if is_shell(words) {
+                format!(
+                    "the container has no variable `{name}`, so the shell runs a command `{name}`"
+                )
+            } else {
+                format!("`{line}` stays as it is: the container has no variable `{name}`")
+            };
             found.push(message, "add it to `env`, or fix its name");
         }
     }
