@@ -143,7 +143,7 @@ pub(crate) fn mount_of<'a>(container: &'a Json, path: &str) -> Option<&'a Json> 
 }
 
 /// Returns true if a path is a folder, or in it.
-fn is_inside(path: &str, folder: &str) -> bool {
+pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
