@@ -527,7 +527,7 @@ fn rows() -> Vec<Row> {
             none(),
             vec![],
             "serving-engine-flags",
-            "the shell runs a command `NAME`",
+            "the shell runs a command of this name",
         ),
         (
             "a reference to a variable",

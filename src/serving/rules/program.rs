@@ -105,10 +105,12 @@ const OF_IMAGES: [&str; 20] = [
 /// controller of its group.
 pub(super) fn is_set(template: &Template<'_>, container: &Json, name: &str) -> bool {
     let of_services = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
+    // Kthena runs LeaderWorkerSets, too, with its own names.
+    let of_groups = ["ENTRY_ADDRESS", "GROUP_SIZE", "WORKER_INDEX"];
     !list(container, "envFrom").is_empty()
         || list(container, "env").iter().any(|env| text(env, "name") == name)
         || of_services.iter().any(|end| name.ends_with(end))
-        || template.part != Part::Single && name.starts_with("LWS_")
+        || template.part != Part::Single && (name.starts_with("LWS_") || of_groups.contains(&name))
 }
 
 /// Returns the names that a script has in other forms than `$NAME` and `${NAME}`: it may set these.

@@ -8,7 +8,7 @@ use super::super::view::config_map::{key_of, place_of};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Template, Variable, accelerators, commands, expanded_names, is_inside, is_placeholder,
-    is_shell, is_true, list, mount_of, text, variable, variable_or, words,
+    is_shell, is_true, list, mount_of, script_at, text, variable, variable_or, words,
 };
 use super::super::view::shell::is_in_name;
 use super::engine::ranks;
@@ -23,17 +23,38 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(|template| !template.completed) {
         for (container, path) in template.all_containers() {
             let engine = template.engine.as_ref().filter(|engine| engine.path == path);
-            let words = words(container);
-            let mut found = found.at(template.owner, path);
-            if let Some(engine) = engine.filter(|_| !is_shell(&words)) {
-                other_forms(engine, &words, &mut found);
-            }
-            // Other programs may read the form themselves, but a shell starts a command of this name.
-            if engine.is_some() || is_shell(&words) {
-                unexpanded(template, container, &words, &mut found);
+            let (words, mut found) = (words(container), found.at(template.owner, path));
+            // Other programs and those of scripts may read the form themselves.
+            let judged = match (script_at(&words), engine) {
+                (Some(at), _) => words.get(at..=at),
+                (None, Some(engine)) if !is_shell(&words) => {
+                    other_forms(engine, &words, &mut found);
+                    Some(words.as_slice())
+                }
+                _ => None,
+            };
+            for name in judged.into_iter().flatten().flat_map(|word| references(word)) {
+                if is_set(template, container, &name) {
+                    continue;
+                }
+                let effect = match is_shell(&words) {
+                    true => "the shell runs a command of this name",
+                    false => "it stays as it is",
+                };
+                let message = format!("the container has no variable for `$({name})`: {effect}");
+                found.push(message, "add it to `env`, or fix its name");
             }
         }
     }
+}
+
+/// Returns the references to variables in a word, without those in comments of a script.
+fn references(word: &str) -> impl Iterator<Item = String> {
+    let lines = word.lines().filter(|line| !line.trim_start().starts_with('#'));
+    lines.flat_map(expanded_names).filter(|name| {
+        let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
+    })
 }
 
 /// Reports variables of an engine in the forms of shells.
@@ -57,35 +78,6 @@ fn other_forms(engine: &Engine<'_>, words: &[String], found: &mut Reporter<'_>) 
         if let Some(used) = used {
             let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
-        }
-    }
-}
-
-/// Reports variables in the form of Kubernetes that a container does not have.
-fn unexpanded(
-    template: &Template<'_>,
-    container: &Json,
-    words: &[String],
-    found: &mut Reporter<'_>,
-) {
-    let is_name = |name: &String| {
-        name.starts_with(|c: char| c.is_ascii_uppercase())
-            && name.chars().all(|c| is_in_name(c) && !c.is_ascii_lowercase())
-    };
-    let lines = words.iter().flat_map(|word| word.lines());
-    for line in lines.filter(|line| !line.trim_start().starts_with('#')) {
-        for name in expanded_names(line).iter().filter(|name| is_name(name)) {
-            if is_set(template, container, name) {
-                continue;
-            }
-            let message = if is_shell(words) {
-                format!(
-                    "the container has no variable `{name}`, so the shell runs a command `{name}`"
-                )
-            } else {
-                format!("`{line}` stays as it is: the container has no variable `{name}`")
-            };
-            found.push(message, "add it to `env`, or fix its name");
         }
     }
 }

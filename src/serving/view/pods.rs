@@ -216,18 +216,16 @@ pub(crate) fn script(container: &Json, part: Part, size: u32, budget: &Budget) -
     let variables = variables(container, part, size, budget);
     let all = words(container);
     let replaced = |word: &String| substituted(word, &variables, budget, as_unknown);
-    // `-c`, also behind other letters: `-ec`, `-lc`.
-    let script = all.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
 
-    let script = match (is_shell(&all), script) {
-        (true, Some(at)) => {
+    let script = match script_at(&all) {
+        Some(at) => {
             // Kubernetes leaves unknown names to the shell, to which they are commands.
-            let script = all.get(at + 1).map_or("", String::as_str);
+            let script = all.get(at).map_or("", String::as_str);
             let script = substituted(script, &variables, budget, |name| format!("$({name})"));
             // The first word after the script is its `$0`.
-            let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
+            let rest: Vec<String> = all.iter().skip(at + 2).map(replaced).collect();
             // `bash -euc`, `bash -o nounset -c`.
-            let mut options = all[1..=at].iter().filter(|word| !word.starts_with("--"));
+            let mut options = all[1..at].iter().filter(|word| !word.starts_with("--"));
             let is_strict = options
                 .any(|word| word.starts_with('-') && word.contains('u') || word == "nounset");
             shell::parse(&script, &rest, &variables, is_strict, budget)?
@@ -248,6 +246,13 @@ pub(crate) fn commands(
     budget: &Budget,
 ) -> Option<Vec<Vec<String>>> {
     Some(script(container, part, size, budget)?.commands)
+}
+
+/// Returns the index of the script among the words of a command; `None` if it starts no shell with one.
+pub(crate) fn script_at(words: &[String]) -> Option<usize> {
+    // `-c`, also behind other letters: `-ec`, `-lc`.
+    let option = words.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    Some(option.filter(|_| is_shell(words))? + 1)
 }
 
 /// Returns true if a command starts a shell.
