@@ -6,7 +6,7 @@ use super::super::view::View;
 use super::super::view::pods::{
     Part, Program, Template, is_placeholder, list, script, text, words,
 };
-use super::super::view::shell::is_in_name;
+use super::super::view::shell::{Script, is_in_name};
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -45,25 +45,32 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, &path, message, format!("did you mean `{meant}`?"));
         }
 
-        // Other images have variables of their own, and other files may set some.
-        let is_known = tables().any(|one| image::is_of(text(container, "image"), one.key));
-        let mut commands = script.commands.iter().filter_map(|words| words.first());
-        let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()));
-        let texts = texts(container);
-        let set: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
-        for name in script.needed.iter().filter(|_| is_known && !has_others && !template.completed)
-        {
-            let is_own = name.starts_with(|c: char| c.is_ascii_uppercase())
-                && !OF_SHELLS.contains(&name.as_str())
-                && !OF_IMAGES.iter().any(|start| name.starts_with(start));
-            if is_own && !set.contains(name.as_str()) && !is_set(template, container, name) {
-                let message =
-                    format!("under `set -u` the script ends at `${name}`: nothing sets it");
-                let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
-                found.push(template.owner, &path, message, hint);
-            }
+        for name in unbound(template, container, &script) {
+            let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
+            let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
+            found.push(template.owner, &path, message, hint);
         }
     }
+}
+
+/// Returns the variables that the script of a container needs, and that nothing sets.
+fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<String> {
+    // Other images have variables of their own, and other files may set some.
+    let is_known = tables().any(|one| image::is_of(text(container, "image"), one.key));
+    let mut commands = script.commands.iter().filter_map(|words| words.first());
+    let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()));
+    if script.needed.is_empty() || !is_known || has_others || template.completed {
+        return Vec::new();
+    }
+    let texts = texts(container);
+    let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let is_unset = |name: &&String| {
+        let is_of_others = OF_SHELLS.contains(&name.as_str())
+            || OF_IMAGES.iter().any(|start| name.starts_with(start));
+        let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
+    };
+    script.needed.iter().filter(is_unset).cloned().collect()
 }
 
 /// Returns the facts about the programs of known images.

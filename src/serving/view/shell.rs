@@ -193,13 +193,14 @@ impl Shell<'_> {
         let arguments = match words.first().map(String::as_str) {
             Some("set") => {
                 let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-                for (index, word) in words[..end].iter().enumerate() {
-                    let is_short = !word.starts_with("--") && word.contains('u');
-                    let is_named =
-                        index > 0 && words[index - 1].ends_with('o') && word == "nounset";
-                    self.is_strict |= word.starts_with('-') && is_short || is_named;
-                    self.is_strict &= !(word.starts_with('+') && is_short);
-                }
+                let turns = |sign: char| {
+                    let mut all = words[..end].windows(2);
+                    all.any(|two| {
+                        let is_named = two[0].starts_with(sign) && two[1] == "nounset";
+                        is_named || two[1].starts_with(sign) && two[1].contains('u')
+                    })
+                };
+                self.is_strict = (self.is_strict || is_known && turns('-')) && !turns('+');
                 words.get(end + 1..)
             }
             Some("shift") => {
@@ -238,15 +239,14 @@ impl Shell<'_> {
 
     /// Parses the beginning of a heredoc, whose text is no command.
     fn heredoc(&mut self) {
-        let is_mark = |c| matches!(c, '<' | '-' | ' ' | '"' | '\'' | '\\');
-        let skip = |shell: &mut Self| {
-            while shell.peek(0).is_some_and(is_mark) {
+        let skip = |shell: &mut Self, marks: &[char]| {
+            while shell.peek(0).is_some_and(|c| marks.contains(&c)) {
                 shell.position += 1;
             }
         };
-        skip(self);
+        skip(self, &['<', '-', ' ', '"', '\'', '\\']);
         let end = self.name();
-        skip(self);
+        skip(self, &['"', '\'']);
         self.heredocs.push(end);
     }
 
@@ -276,7 +276,10 @@ impl Shell<'_> {
                 '"' => self.double_quoted(),
                 '`' => self.substitution(),
                 '$' => match self.array_name(&['@', '*']) {
-                    Some(name) => self.push_words(self.items(&name)),
+                    Some(name) => {
+                        let items = self.items(&name).join(" ");
+                        self.unquoted(&items);
+                    }
                     None => {
                         let value = self.expansion();
                         self.unquoted(&value);
@@ -323,19 +326,19 @@ impl Shell<'_> {
         if value.starts_with(char::is_whitespace) {
             self.end_word();
         }
-        self.push_words(value.split_whitespace().map(str::to_owned));
+        self.push_words(value.split_whitespace());
         if value.ends_with(char::is_whitespace) {
             self.end_word();
         }
     }
 
     /// Appends words, the first one to the word before them.
-    fn push_words(&mut self, words: impl IntoIterator<Item = String>) {
-        for (index, word) in words.into_iter().enumerate() {
+    fn push_words<'w>(&mut self, words: impl Iterator<Item = &'w str>) {
+        for (index, word) in words.enumerate() {
             if index > 0 {
                 self.end_word();
             }
-            self.push(&word);
+            self.push(word);
         }
     }
 
@@ -364,7 +367,7 @@ impl Shell<'_> {
                         if items.is_empty() && is_new && self.word.as_deref() == Some("") {
                             self.word = None;
                         }
-                        self.push_words(items);
+                        self.push_words(items.iter().map(String::as_str));
                     }
                     None => {
                         let value = self.expansion();
@@ -437,8 +440,11 @@ impl Shell<'_> {
         let end = if name.is_empty() { mark + 1 } else { mark + 2 };
         let is_whole = matches!(self.peek(end), Some('}' | '+'));
         self.enclosed('{', '}');
-        let name = if name.is_empty() { "@".to_owned() } else { name };
-        Some(name).filter(|_| is_whole).or_else(|| Some(String::new()))
+        Some(match name.as_str() {
+            _ if !is_whole => String::new(),
+            "" => "@".to_owned(),
+            _ => name,
+        })
     }
 
     fn name(&mut self) -> String {
@@ -625,6 +631,8 @@ mod tests {
             ("export X=1 Y=2\nrun $X$Y", "run|12"),
             ("cat <<EOF >file\ndon't --a 1\nEOF\nrun <<< a", "run|a"),
             ("cat <<-'EOF'\n  run --a\n  EOF\nrun", "run"),
+            ("run $*", "run|one|--two"),
+            ("run \"$*\" \"a $@\"", "run|one --two|a one|--two"),
             ("X=(", ""),
         ] {
             let all = commands(script, &rest, &variables(), &Budget::new()).unwrap();
@@ -635,8 +643,9 @@ mod tests {
 
     #[test]
     fn variables_that_must_be_set() {
-        let script = "echo $BEFORE; set -euo pipefail; f() { echo $IN; }\ng() {\n echo $IN\n}\n\
-            if x; then echo $THEN; fi; x && echo $AND; echo '$Q' ${D:-$E} $A ${B}; set +u; echo $C";
+        let script = "echo $BEFORE; if x; then set -u; fi; echo $BEFORE; set -euo pipefail; f() { echo $IN; }\ng() {\n echo $IN\n}\n\
+            if x; then echo $THEN; fi; x && echo $AND; echo '$Q' ${D:-$E} $A ${B}; set +u; echo $C\n\
+            set -o nounset; set +o nounset; echo $C";
         let script = parse(script, &[], &variables(), false, &Budget::new()).unwrap();
         assert_eq!(script.needed.into_iter().collect::<Vec<String>>(), ["B"]);
     }
