@@ -230,11 +230,18 @@ fn rows() -> Vec<Row> {
         json!({"volumeMounts": [{"name": "cache", "mountPath": "/cache", "subPath": "hf"}],
             "env": [{"name": "HF_HOME", "value": "/cache"}, {"name": "HF_HUB_OFFLINE", "value": "true"}]})
     };
-    let runtime = |model: &str| {
+    let runtime = |path: &str, uri: Option<&str>| {
         let container = json!({"name": "kserve-container", "image": image("vllm/vllm-openai:v0.33.0"),
-            "command": ["vllm", "serve", model, "--port=8080"]});
-        let spec = json!({"spec": {"containers": [container]}});
-        vec![object("serving.kserve.io/v1alpha1", "ServingRuntime", "vllm", &spec)]
+            "command": ["vllm", "serve", path, "--port=8080"]});
+        let formats = json!([{"name": "vllm"}]);
+        let runtime =
+            json!({"spec": {"containers": [container], "supportedModelFormats": formats}});
+        let model = json!({"modelFormat": {"name": "vllm"}, "runtime": "vllm", "storageUri": uri});
+        let service = json!({"spec": {"predictor": {"model": model}}});
+        vec![
+            object("serving.kserve.io/v1alpha1", "ServingRuntime", "vllm", &runtime),
+            object("serving.kserve.io/v1beta1", "InferenceService", "chat", &service),
+        ]
     };
     let ray = |worker: &str| {
         let pods = |tag: &str| {
@@ -640,11 +647,19 @@ fn rows() -> Vec<Row> {
             "a path near that of KServe",
             none(),
             none(),
-            runtime("/mnt/model"),
+            runtime("/mnt/model", Some("s3://models/chat")),
             "serving-pod",
             "KServe mounts models at /mnt/models",
         ),
-        ("the path of KServe", none(), none(), runtime("/mnt/models"), "", ""),
+        (
+            "the path of KServe",
+            none(),
+            none(),
+            runtime("/mnt/models", Some("s3://models/chat")),
+            "",
+            "",
+        ),
+        ("a path of the service", none(), none(), runtime("/mnt/model", None), "", ""),
         (
             "releases of Ray",
             none(),

@@ -14,7 +14,6 @@ use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::probe::downloads;
 use super::program::is_set;
-use crate::diag::suggest::is_typo;
 use serde_json::Value as Json;
 
 /// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
@@ -170,17 +169,11 @@ fn is_offline(container: &Json) -> bool {
 /// The folder at which KServe mounts models (KServe, constants.DefaultModelLocalMountPath).
 const MODELS: &str = "/mnt/models";
 
-/// Returns true for a path near the one at which KServe mounts models. A service may add mounts to its
-/// runtime.
+/// Returns true for a path next to the one at which KServe mounts the model of a service.
 fn is_beside_models(template: &Template<'_>, path: &str) -> bool {
-    let folder = path.match_indices('/').nth(2).map_or(path, |(end, _)| &path[..end]);
-    let is_near = match template.manifest.kind() {
-        "ServingRuntime" | "ClusterServingRuntime" => is_typo(folder, MODELS),
-        // Others have the path of their runtime, too, where it is reported.
-        "InferenceService" => template.manifest.spec().to_string().contains(path),
-        _ => false,
-    };
-    is_near && is_inside(path, "/mnt") && !is_inside(path, MODELS)
+    let is_mounted = template.manifest.kind() == "InferenceService"
+        && template.manifest.text("/spec/predictor/model/storageUri").is_some();
+    is_mounted && is_inside(path, "/mnt") && !is_inside(path, MODELS)
 }
 
 /// Returns the folder of a container's cache of models (huggingface_hub, constants); `None` if unknown.
