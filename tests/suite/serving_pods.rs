@@ -534,7 +534,7 @@ fn rows() -> Vec<Row> {
             none(),
             vec![],
             "serving-engine-flags",
-            "the shell runs a command of this name",
+            "which is a command to the shell",
         ),
         (
             "a reference to a variable",
@@ -562,6 +562,14 @@ fn rows() -> Vec<Row> {
             worker("exec run --rank ${LWS_GROUP_INDEX:-0}"),
             "serving-group",
             "sets no variable `LWS_GROUP_INDEX`",
+        ),
+        (
+            "an option of a script",
+            none(),
+            none(),
+            worker("exec run --port ${LWS_MASTER_PORT:-5000}"),
+            "",
+            "",
         ),
         (
             "a variable of a group",

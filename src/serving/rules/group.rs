@@ -88,11 +88,13 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         let size = template.size;
         for (container, path) in template.containers() {
             let mut found = found.at(template.owner, path);
-            // A ConfigMap that is not known may set others.
-            let is_open = !list(container, "envFrom").is_empty();
+            // A ConfigMap that is not known may set others, and scripts have options with defaults.
+            let is_whole = list(container, "envFrom").is_empty();
+            let needed = unset(container, false);
             let is_wrong = |name: &str| {
                 let is_near = || suggest::nearest(name, VARIABLES).is_some();
-                name.starts_with("LWS_") && !VARIABLES.contains(&name) && (!is_open || is_near())
+                let is_other = name.starts_with("LWS_") && !VARIABLES.contains(&name);
+                is_other && (is_whole && needed.contains(name) || is_near())
             };
             for name in unset(container, true).into_iter().filter(|name| is_wrong(name)) {
                 let hint = suggest::hint(&name, VARIABLES, "variables");

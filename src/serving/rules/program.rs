@@ -48,7 +48,8 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         for name in unbound(template, container, &script) {
             let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
             let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
-            found.push(template.owner, &path, message, hint);
+            let finding = found.push(template.owner, &path, message, hint);
+            finding.why("the program does not start", "POSIX shell, set -u");
         }
     }
 }
@@ -86,26 +87,8 @@ const OF_SHELLS: [&str; 18] = [
 
 /// Beginnings of names of variables that shells and images set.
 const OF_IMAGES: [&str; 20] = [
-    "BASH",
-    "CUDA",
-    "DEBIAN_",
-    "HF_",
-    "HIP_",
-    "KUBERNETES_",
-    "LANG",
-    "LC_",
-    "LD_",
-    "NCCL_",
-    "NVIDIA_",
-    "NV_",
-    "PYTHON",
-    "ROCM_",
-    "SGL",
-    "TORCH_",
-    "TPU_",
-    "UV_",
-    "VIRTUAL_ENV",
-    "VLLM_",
+    "BASH", "CUDA", "DEBIAN_", "HF_", "HIP_", "KUBE", "LANG", "LC_", "LD_", "NCCL_", "NVIDIA_",
+    "NV_", "PYTHON", "ROCM_", "SGL", "TORCH_", "TPU_", "UV_", "VIRTUAL", "VLLM_",
 ];
 
 /// Returns true if Kubernetes may know a variable of a container: from its `env`, by a Service or by the

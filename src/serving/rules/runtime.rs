@@ -36,12 +36,15 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
                 if is_set(template, container, &name) {
                     continue;
                 }
-                let effect = match is_shell(&words) {
-                    true => "the shell runs a command of this name",
-                    false => "it stays as it is",
-                };
-                let message = format!("the container has no variable for `$({name})`: {effect}");
-                found.push(message, "add it to `env`, or fix its name");
+                let what = format!("the container has no variable for `$({name})`");
+                let hint = "add it to `env`, or fix its name";
+                if is_shell(&words) {
+                    let message = format!("{what}, which is a command to the shell");
+                    let source = "POSIX shell, command substitution";
+                    found.push(message, hint).why("the command is not found", source);
+                } else {
+                    found.push(format!("{what}, so it stays as it is"), hint);
+                }
             }
         }
     }

@@ -690,7 +690,8 @@ mod tests {
     fn nothing_hangs_or_panics() {
         for text in [
             "\"", "'", "$", "${", "$((", "$(", "\\", "a=", "=b", "&&&;;|", "${:-}", "$((}", "`",
-            "`\\",
+            "`\\", "X=(", "X=(;)", "X+=(a", ")", "<<", "<<<", "<<'a", "${X[@]", "${@", "${[@]}",
+            "set --", "shift 9",
         ] {
             assert!(commands(text, &[], &Variables::new(), &Budget::new()).is_some());
         }
