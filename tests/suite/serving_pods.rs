@@ -534,7 +534,7 @@ fn rows() -> Vec<Row> {
             none(),
             vec![],
             "serving-engine-flags",
-            "which is a command to the shell",
+            "so that the shell runs a command for `$(NAME)`",
         ),
         (
             "a reference to a variable",

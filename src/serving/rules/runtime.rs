@@ -32,18 +32,20 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
                 }
                 _ => None,
             };
-            for name in judged.into_iter().flatten().flat_map(|word| references(word)) {
+            let all = judged.into_iter().flatten();
+            for (word, name) in all.flat_map(|word| references(word).map(move |n| (word, n))) {
+                let hint = "add it to `env`, or fix its name";
                 if is_set(template, container, &name) {
                     continue;
                 }
-                let what = format!("the container has no variable for `$({name})`");
-                let hint = "add it to `env`, or fix its name";
+                let what = format!("the container has no variable `{name}`");
                 if is_shell(&words) {
-                    let message = format!("{what}, which is a command to the shell");
+                    let message =
+                        format!("{what}, so that the shell runs a command for `$({name})`");
                     let source = "POSIX shell, command substitution";
                     found.push(message, hint).why("the command is not found", source);
                 } else {
-                    found.push(format!("{what}, so it stays as it is"), hint);
+                    found.push(format!("`{word}` stays as it is: {what}"), hint);
                 }
             }
         }
