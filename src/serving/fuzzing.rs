@@ -9,5 +9,5 @@ pub fn commands(
     arguments: &[String],
     variables: &BTreeMap<String, String>,
 ) -> Option<Vec<Vec<String>>> {
-    shell::commands(script, arguments, variables, &Budget::new())
+    Some(shell::parse(script, arguments, variables, true, &Budget::new())?.commands)
 }

@@ -251,6 +251,8 @@ invariants! {
         rules::program::metrics, "all pods have the same score";
     ServingRay Error "engine.image" "lws#835"
         rules::join::ray, "the command is not found";
+    ServingRay Error "engine.image" "Ray, check of versions"
+        rules::join::ray_releases, "the workers do not join";
     ServingStartup Error "topology" "lws#135"
         rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology" "lws webhook"
@@ -304,13 +306,15 @@ invariants! {
     ServingPod Error "engine.env" "Kubernetes API"
         rules::references::references_exist, "the pod does not start";
     ServingEngineFlags Error "engine.args" "Kubernetes API, variables in arguments"
-        |view, found| each(view, found, rules::runtime::expanded), "the engine gets the text instead of a value";
+        rules::runtime::expanded, "the engine gets the text instead of a value";
     ServingEngineFlags Error "engine.args" "vLLM, --lora-modules"
         |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
     ServingPod Warning "engine" "Kubernetes docs, termination of pods"
         |view, found| each(view, found, rules::runtime::grace_period), "every rollout fails requests";
     ServingPod Error "engine" "Kubernetes docs, volumes"
         |view, found| each(view, found, rules::runtime::files), "the engine does not find its files";
+    ServingPod Error "engine.env" "huggingface_hub, cache of models"
+        |view, found| each(view, found, rules::runtime::downloaded), "the engine does not find its files";
     ServingDevices Error "engine.env" "CUDA, device plugins"
         |view, found| each(view, found, rules::runtime::visible_devices), "the engine finds no device";
     ServingPod Error "engine" "GKE docs, Cloud Storage FUSE"

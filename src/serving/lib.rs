@@ -269,6 +269,15 @@ pub fn check_manifests(
     invariants::check(&view, |_| true, &|_, _| None, diagnostics);
 }
 
+/// Kinds that serve models, also without an engine among the manifests.
+const KINDS: [&str; 5] = [
+    "InferencePool",
+    "LLMInferenceService",
+    "LLMInferenceServiceConfig",
+    "InferenceService",
+    "RayService",
+];
+
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let derived = Derived::new(manifests);
@@ -276,9 +285,7 @@ pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let engines = view.templates.iter().any(|template| template.engine.is_some());
     engines
         || !view.pickers.is_empty()
-        || ["InferencePool", "LLMInferenceService", "LLMInferenceServiceConfig", "InferenceService"]
-            .iter()
-            .any(|kind| view.of_kind(kind).next().is_some())
+        || KINDS.iter().any(|kind| view.of_kind(kind).next().is_some())
 }
 
 #[cfg(test)]

@@ -323,6 +323,50 @@ fn rows() -> Vec<Row> {
         context.as_object_mut().expect("a map").remove(drop);
         json!({"securityContext": context})
     };
+    let bash = |text: &str| json!({"command": ["bash", "-c", text]});
+    let variable = |name: &str, value: &str| json!({"env": [{"name": name, "value": value}]});
+    let both = |mut one: Json, other: &Json| {
+        merge(&mut one, other);
+        one
+    };
+    let worker = |text: &str| {
+        let container =
+            json!({"name": "w", "image": image("example.com/w:1"), "command": ["sh", "-c", text]});
+        let template = json!({"size": 2, "workerTemplate": {"spec": {"containers": [container]}}});
+        let spec = json!({"spec": {"leaderWorkerTemplate": template}});
+        vec![object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "set", &spec)]
+    };
+    let filled = |home: &str| {
+        let mount = json!([{"name": "cache", "mountPath": "/models"}]);
+        let init = json!({"name": "fetch", "image": image("vllm/vllm-openai:v0.33.0"), "volumeMounts": mount,
+            "command": ["hf", "download", "example/chat-8B"], "env": [{"name": "HF_HOME", "value": home}]});
+        pods(&json!({"initContainers": [init], "volumes": [{"name": "cache", "emptyDir": {}}]}))
+    };
+    let offline = || {
+        json!({"volumeMounts": [{"name": "cache", "mountPath": "/cache", "subPath": "hf"}],
+            "env": [{"name": "HF_HOME", "value": "/cache"}, {"name": "HF_HUB_OFFLINE", "value": "true"}]})
+    };
+    let runtime = |path: &str, uri: Option<&str>| {
+        let container = json!({"name": "kserve-container", "image": image("vllm/vllm-openai:v0.33.0"),
+            "command": ["vllm", "serve", path, "--port=8080"]});
+        let formats = json!([{"name": "vllm"}]);
+        let runtime =
+            json!({"spec": {"containers": [container], "supportedModelFormats": formats}});
+        let model = json!({"modelFormat": {"name": "vllm"}, "runtime": "vllm", "storageUri": uri});
+        let service = json!({"spec": {"predictor": {"model": model}}});
+        vec![
+            object("serving.kserve.io/v1alpha1", "ServingRuntime", "vllm", &runtime),
+            object("serving.kserve.io/v1beta1", "InferenceService", "chat", &service),
+        ]
+    };
+    let ray = |worker: &str| {
+        let pods = |tag: &str| {
+            let image = image(&format!("rayproject/ray-llm:{tag}"));
+            json!({"template": {"spec": {"containers": [{"name": "ray", "image": image}]}}})
+        };
+        let spec = json!({"spec": {"headGroupSpec": pods("2.46.0-py311-cu124"), "workerGroupSpecs": [pods(worker)]}});
+        vec![object("ray.io/v1", "RayCluster", "ray", &spec)]
+    };
     let on_host = |policy: &str| pods(&json!({"hostNetwork": true, "dnsPolicy": policy}));
     vec![
         ("nothing", none(), none(), vec![], "", ""),
@@ -521,6 +565,234 @@ fn rows() -> Vec<Row> {
             "serving-pod",
             "cannot be started: its mode is 644",
         ),
+        // What scripts, variables and paths need.
+        (
+            "an array",
+            bash(
+                "set -eu\nARGS=(--port 8000)\nif x; then ARGS+=(--api-key x); fi\nexec vllm serve example/chat-8B \"${ARGS[@]}\"",
+            ),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "an array with another port",
+            bash(
+                "ARGS=(\n  --port 8001 # of the proxy\n)\nexec vllm serve example/chat-8B \"${ARGS[@]}\"",
+            ),
+            none(),
+            vec![],
+            "serving-probe",
+            "listens on 8001",
+        ),
+        (
+            "branches",
+            bash(
+                "if x; then vllm serve example/chat-8B -tp 8; else vllm serve example/chat-8B -tp 1; fi",
+            ),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "the same in all branches",
+            bash(
+                "if x; then vllm serve a/b --port 8001; else vllm serve a/b --port 8001 -tp 1; fi",
+            ),
+            none(),
+            vec![],
+            "serving-probe",
+            "listens on 8001",
+        ),
+        (
+            "a heredoc",
+            bash("cat <<EOF >/tmp/file\ndon't\nEOF\nvllm serve example/chat-8B --port 8001"),
+            none(),
+            vec![],
+            "serving-probe",
+            "listens on 8001",
+        ),
+        (
+            "an unset variable",
+            bash(
+                "set -euo pipefail\nexec vllm serve example/chat-8B --served-model-name $SERVED_NAME",
+            ),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "the script ends at `$SERVED_NAME`",
+        ),
+        (
+            "a variable with a default",
+            bash(
+                "set -u\nexec vllm serve example/chat-8B --seed ${SEED:-0} --served-model-name $HOSTNAME",
+            ),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a variable of a script",
+            bash(
+                "set -u\nread NAME < /etc/hostname\nexec vllm serve example/chat-8B --served-model-name $NAME",
+            ),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a reference of Kubernetes",
+            bash("vllm serve example/chat-8B --served-model-name $(NAME)"),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "so that the shell runs a command for `$(NAME)`",
+        ),
+        (
+            "a reference to a variable",
+            both(
+                bash("vllm serve example/chat-8B --served-model-name $(NAME)"),
+                &variable("NAME", "chat"),
+            ),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a reference in a comment",
+            bash("# not $(NAME)\nvllm serve example/chat-8B --served-model-name $(hostname)"),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "no variable of a group",
+            none(),
+            none(),
+            worker("exec run --rank ${LWS_GROUP_INDEX:-0}"),
+            "serving-group",
+            "sets no variable `LWS_GROUP_INDEX`",
+        ),
+        (
+            "an option of a script",
+            none(),
+            none(),
+            worker("exec run --port ${LWS_MASTER_PORT:-5000}"),
+            "",
+            "",
+        ),
+        (
+            "a variable of a group",
+            none(),
+            none(),
+            worker("exec run --rank ${LWS_WORKER_INDEX:-0}"),
+            "",
+            "",
+        ),
+        (
+            "a size of the cache",
+            variable("VLLM_CPU_KVCACHE_SPACE", "8Gi"),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "does not accept `8Gi`",
+        ),
+        ("a number", variable("VLLM_CPU_KVCACHE_SPACE", "8"), none(), vec![], "", ""),
+        (
+            "a switch",
+            variable("VLLM_ALLREDUCE_USE_SYMM_MEM", "true"),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "does not accept `true`",
+        ),
+        (
+            "a value of no release",
+            both(
+                of("llm-d/llm-d-cuda:v0.3.0", "nvidia.com/gpu"),
+                &variable("VLLM_ALL2ALL_BACKEND", "deepep_lowlatency"),
+            ),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "`VLLM_ALL2ALL_BACKEND` value `deepep_lowlatency`",
+        ),
+        (
+            "a rank of adapters",
+            both(
+                serve(&["--enable-lora", "--max-lora-rank=48"]),
+                &json!({"image": image("vllm/vllm-openai:v0.11.0")}),
+            ),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "does not accept `48`",
+        ),
+        (
+            "an image of AMD",
+            of("rocm/vllm:rocm6.4.1_vllm_0.10.1_20250909", "nvidia.com/gpu"),
+            none(),
+            vec![],
+            "serving-devices",
+            "is built for amd.com/gpu",
+        ),
+        (
+            "an image with ROCm in its tag",
+            of("lmsysorg/sglang:v0.5.13-rocm700-mi30x", "nvidia.com/gpu"),
+            none(),
+            vec![],
+            "serving-devices",
+            "is built for amd.com/gpu",
+        ),
+        (
+            "a download to another folder",
+            offline(),
+            filled("/models"),
+            vec![],
+            "serving-pod",
+            "downloads `example/chat-8B` to /models/hub",
+        ),
+        ("a download", offline(), filled("/models/hf"), vec![], "", ""),
+        (
+            "a path without a volume",
+            json!({"command": ["vllm", "serve", "/models/chat"]}),
+            none(),
+            vec![],
+            "serving-pod",
+            "is on no volume, and the image has no models",
+        ),
+        (
+            "a path near that of KServe",
+            none(),
+            none(),
+            runtime("/mnt/model", Some("s3://models/chat")),
+            "serving-pod",
+            "KServe mounts models at /mnt/models",
+        ),
+        (
+            "the path of KServe",
+            none(),
+            none(),
+            runtime("/mnt/models", Some("s3://models/chat")),
+            "",
+            "",
+        ),
+        ("a path of the service", none(), none(), runtime("/mnt/model", None), "", ""),
+        (
+            "releases of Ray",
+            none(),
+            none(),
+            ray("2.44.1-py311-cu124"),
+            "serving-ray",
+            "have Ray 2.44.1, but the head has 2.46.0",
+        ),
+        ("a release of Ray", none(), none(), ray("2.46.0-py312-cu128"), "", ""),
         // Arguments.
         (
             "a model that is a name",

@@ -48,6 +48,7 @@ fn flags_of_annotated_configurations() {
             "port": {"..": {"type": "int"}},
         },
         "env": {"VLLM_OLD": [".."]},
+        "env_types": {"VLLM_NEW": {"..": {"type": "float"}}},
         "fields": {"Inner.gone": {"..": {"type": "int"}}},
         "kv_connectors": {"NixlConnector": [".."]},
         "--backend": {"FAST": [".."]},
@@ -126,7 +127,8 @@ fn flags_of_annotated_configurations() {
         (
             "vllm/envs.py",
             "x = {\n    \"VLLM_NEW\": env_with_choices(\n        \"VLLM_NEW\", \"a\", [\"a\", \"c\"]),\n    \
-             \"VLLM_ANY\": env_with_choices(\n        \"VLLM_ANY\", \"a\", [\"A\"], case_sensitive=False),\n}\n",
+             \"VLLM_ANY\": env_with_choices(\n        \"VLLM_ANY\", \"a\", [\"A\"], case_sensitive=False),\n    \
+             \"VLLM_ON\": lambda: bool(int(os.getenv(\n            \"VLLM_ON\", \"0\"))),\n}\n",
         ),
     ];
     let (table, shown) = update("vllm", "1.2.0", &before, &sources);
@@ -149,8 +151,10 @@ fn flags_of_annotated_configurations() {
     assert_eq!(flags["hosts"]["1.2.0.."]["nargs"], "append");
     assert_eq!(
         table["env"],
-        json!({"VLLM_ANY": ["1.2.0.."], "VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]})
+        json!({"VLLM_ANY": ["1.2.0.."], "VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"], "VLLM_ON": ["1.2.0.."]})
     );
+    let types = json!({"VLLM_NEW": {"..1.1.0": {"type": "float"}}, "VLLM_ON": {"1.2.0..": {"type": "int"}}});
+    assert_eq!(table["env_types"], types);
     // A variable that is read in any case, and one without choices.
     assert_eq!(table["fold VLLM_ANY"], json!({"a": ["1.2.0.."]}));
     assert_eq!(table["VLLM_OLD"], json!({"a": ["..1.1.0"]}));

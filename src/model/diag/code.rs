@@ -1124,10 +1124,11 @@ codes! {
     /// choices, JSON fields and connectors are those of the release that the image names; variables
     /// that it does not read have no effect.
     ServingEngineFlags "serving-engine-flags" Error;
-    /// The command starts Ray, but the image has no Ray.
+    /// The command starts Ray, but the image has no Ray, or another release than the head.
     ///
     /// The images of vLLM do not include Ray since 0.19 (lws#835). Multi-node vLLM works without
-    /// it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it.
+    /// it: topology `lws-mp`, or `--nnodes`. To use Ray, set an image that includes it. All pods of a
+    /// Ray cluster need the same release.
     ServingRay "serving-ray" Error;
     /// Invalid endpoint picker flags.
     ///

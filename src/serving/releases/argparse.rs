@@ -393,7 +393,7 @@ impl<'t> Line<'t> {
 }
 
 /// Returns a hint if a flag does not accept the value.
-fn fault(spec: &Flag, value: &str) -> Option<String> {
+pub(super) fn fault(spec: &Flag, value: &str) -> Option<String> {
     if spec.none && matches!(value, "None" | "") {
         return None;
     }

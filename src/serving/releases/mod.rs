@@ -98,6 +98,8 @@ pub(super) struct ProgramTable {
     /// Fields of JSON values of flags, by `CLASS.FIELD`.
     pub(super) fields: Named<Field>,
     pub(super) env: Named<()>,
+    /// Types of variables that are numbers.
+    pub(super) env_types: Named<Flag>,
     /// Registered names that are values of flags and variables, by their names, and connectors; in lower case, after
     /// `fold `, if a variable is read in any case.
     pub(super) values: BTreeMap<String, Named<()>>,
@@ -243,6 +245,7 @@ fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable 
         accepted: (0..=table.releases.len()).map(|_| OnceLock::new()).collect(),
         fields: table.names("fields"),
         env: table.names("env"),
+        env_types: table.names("env_types"),
         paths: table.names("paths"),
         behaviors: table.names("behaviors"),
         metrics: table.names("metrics"),

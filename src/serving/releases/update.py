@@ -403,6 +403,7 @@ class Vllm:
         for name, values, in_any_case in re.findall(choices, envs):
             values = re.findall(r'"([^"]*)"', values.lower() if in_any_case else values)
             facts[f"fold {name}" if in_any_case else name] = dict.fromkeys(values)
+        facts["env_types"] = self.variable_types(envs)
         for flag, folder, old in (
             ("--tool-call-parser", "tool_parsers", "entrypoints.openai.tool_parsers"),
             ("--reasoning-parser", "reasoning", "reasoning"),
@@ -503,6 +504,11 @@ class Vllm:
     def variables(self):
         text = (self.package.root / "vllm/envs.py").read_text()
         return dict.fromkeys(re.findall(r'^\s+"(VLLM_\w+)":', text, re.M))
+
+    def variable_types(self, envs):
+        """Returns the types of the variables that are read as numbers, also as those of switches."""
+        call = r'\b(int|float|maybe_convert_int|maybe_convert_bool)\(\s*os\.(?:getenv\(|environ\.get\(|environ\[)\s*"(VLLM_\w+)"'
+        return {name: {"type": "float" if kind == "float" else "int"} for kind, name in re.findall(call, envs)}
 
     def kwargs(self, module, name):
         """Returns the specs of the fields of a configuration class, as get_kwargs derives them."""

@@ -1,5 +1,6 @@
 //! Environment variables of engines.
 
+use super::argparse::fault;
 use super::spans::Release;
 use super::verdict::{Kind, Verdict};
 use super::{ProgramTable, replacement};
@@ -28,12 +29,19 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
         // in any case: those in lower case are in the table.
         let exact = table.values.get(*name).map(|known| (known, (*value).to_owned()));
         let folded = || Some((table.values.get(&format!("fold {name}"))?, value.to_lowercase()));
-        if let Some((known, read)) = exact.or_else(folded).filter(|_| index.is_some())
-            && !value.is_empty()
-            && !is_placeholder(value)
-            && !(known.names(index).is_empty() || known.has(&read, index))
-        {
-            judge.exists(known, &read, value, &format!("`{name}` value"), name);
+        let is_given = !value.is_empty() && !is_placeholder(value);
+        if let Some((known, read)) = exact.or_else(folded).filter(|_| is_given) {
+            let names = known.names(index);
+            // Of an image that names no release, only typing errors are certain.
+            let is_wrong = index.is_some() || names.iter().any(|name| is_typo(&read, name));
+            if !names.is_empty() && is_wrong && !known.has(&read, index) {
+                judge.exists(known, &read, value, &format!("`{name}` value"), name);
+            }
+        }
+        let typed = table.env_types.find(name).and_then(|spans| judge.current(spans));
+        if let Some(hint) = typed.filter(|_| is_given).and_then(|spec| fault(spec, value)) {
+            let message = format!("{} does not accept `{value}` for `{name}`", judge.title());
+            judge.push(Kind::Refused, name, message, hint);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;

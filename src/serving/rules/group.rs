@@ -9,7 +9,7 @@ use super::super::view::pods::{
 use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
 use super::join::leader_of;
-use super::program::misspelt;
+use super::program::unset;
 use crate::diag::suggest;
 use crate::ir::is_label;
 use serde_json::Value as Json;
@@ -88,10 +88,15 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         let size = template.size;
         for (container, path) in template.containers() {
             let mut found = found.at(template.owner, path);
-            let is_near = |name: &str, other: &str| {
-                name.starts_with("LWS_") && suggest::nearest(name, &[other]).is_some()
+            // A ConfigMap that is not known may set others, and scripts have options with defaults.
+            let is_whole = list(container, "envFrom").is_empty();
+            let needed = unset(container, false);
+            let is_wrong = |name: &str| {
+                let is_near = || suggest::nearest(name, VARIABLES).is_some();
+                let is_other = name.starts_with("LWS_") && !VARIABLES.contains(&name);
+                is_other && (is_whole && needed.contains(name) || is_near())
             };
-            for name in misspelt(container, VARIABLES, is_near) {
+            for name in unset(container, true).into_iter().filter(|name| is_wrong(name)) {
                 let hint = suggest::hint(&name, VARIABLES, "variables");
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }

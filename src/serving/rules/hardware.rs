@@ -12,15 +12,32 @@ use crate::ir::quantity;
 use serde_json::Value as Json;
 
 /// Repositories of upstream's images, and the resource of the devices that they are built for.
-const BUILDS: [(&str, &str); 4] = [
+const BUILDS: [(&str, &str); 6] = [
     ("vllm/vllm-openai", "nvidia.com/gpu"),
     ("vllm/vllm-openai-rocm", "amd.com/gpu"),
+    ("rocm/vllm", "amd.com/gpu"),
     ("vllm/vllm-tpu", "google.com/tpu"),
     ("lmsysorg/sglang", "nvidia.com/gpu"),
+    ("lmsysorg/sglang-rocm", "amd.com/gpu"),
 ];
 
-/// Words in tags of builds for other devices.
-const OTHER_BUILDS: [&str; 7] = ["rocm", "mi300", "tpu", "cpu", "xpu", "xeon", "npu"];
+/// Words in tags of builds for other devices, and their resource; empty if it has several.
+const OTHER_BUILDS: [(&str, &str); 7] = [
+    ("rocm", "amd.com/gpu"),
+    ("mi3", "amd.com/gpu"),
+    ("tpu", "google.com/tpu"),
+    ("cpu", ""),
+    ("xpu", ""),
+    ("xeon", ""),
+    ("npu", ""),
+];
+
+/// Returns the resource of the devices that an image of upstream is built for.
+fn built_for(image: &str) -> Option<&'static str> {
+    let (_, usual) = BUILDS.iter().find(|(name, _)| is_in(image, name))?;
+    let other = OTHER_BUILDS.iter().find(|(word, _)| parts(image).1.contains(word));
+    Some(other.map_or(*usual, |(_, resource)| *resource)).filter(|resource| !resource.is_empty())
+}
 
 /// Words in labels of nodes whose GPUs have a compute capability below 8.0, which bfloat16 needs.
 const WITHOUT_BFLOAT16: [&str; 6] =
@@ -109,10 +126,9 @@ pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// Checks that the engine's image and data type fit its devices, and that its container gets them.
 pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let image = text(engine.container, "image");
-    let build = BUILDS.iter().find(|(name, _)| is_in(image, name));
-    let build = build.filter(|_| !OTHER_BUILDS.iter().any(|word| parts(image).1.contains(word)));
-    if let (Some((_, built)), Some((resource, _))) = (build, accelerators(engine.container))
-        && resource != *built
+    let build = built_for(image);
+    if let (Some(built), Some((resource, _))) = (build, accelerators(engine.container))
+        && resource != built
     {
         let message = format!("`{image}` is built for {built}, but the container has {resource}");
         found.below(".image", message, "use the image for these devices");
@@ -130,7 +146,7 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
         || variable(engine.container, "NVIDIA_VISIBLE_DEVICES").is_some()
         || engine.flags.text("device") == Some("cpu")
         || engine.number("data-parallel-size-local", 1) == Some(0);
-    if let Some((_, built)) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
+    if let Some(built) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
         let message = format!("the container of `{image}` requests no device");
         found.below(".resources", message, format!("add `{built}: 1` to its limits")).warning();
     }

@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::VLLM;
-use super::super::releases::image::is_in;
+use super::super::releases::image::{is_in, parts};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
@@ -241,6 +241,35 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
             let message = format!("command starts Ray, which is not in image `{image}`");
             let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
             found.push(template.owner, format!("{path}.image"), message, hint);
+        }
+    }
+}
+/// Returns the release of Ray in an image of the project.
+fn ray_release(image: &str) -> Option<&str> {
+    const REPOSITORIES: [&str; 3] = ["rayproject/ray", "rayproject/ray-llm", "rayproject/ray-ml"];
+    let release = parts(image).1.split('-').next()?;
+    let is_release = release.split('.').count() == 3
+        && release.split('.').all(|part| part.parse::<u32>().is_ok());
+    (is_release && REPOSITORIES.iter().any(|name| is_in(image, name))).then_some(release)
+}
+
+/// Checks that all pods of a Ray cluster have the same release of Ray.
+pub(crate) fn ray_releases(view: &View<'_>, found: &mut Found) {
+    for kind in ["RayCluster", "RayJob", "RayService"] {
+        for (owner, cluster) in view.of_kind(kind).filter(|(_, one)| one.group() == "ray.io") {
+            let releases = view.templates_of(owner).filter_map(|template| {
+                let container = list(template.spec, "containers").first()?;
+                Some((template, ray_release(text(container, "image"))?))
+            });
+            let (heads, workers): (Vec<_>, Vec<_>) =
+                releases.partition(|(template, _)| template.path.contains("headGroupSpec"));
+            let Some((_, head)) = heads.first() else { continue };
+            for (template, release) in workers.iter().filter(|(_, release)| release != head) {
+                let message =
+                    format!("workers of {cluster} have Ray {release}, but the head has {head}");
+                let path = format!("{}.containers[0].image", template.spec_path);
+                found.push(owner, path, message, "use the image of the head");
+            }
         }
     }
 }

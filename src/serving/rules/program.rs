@@ -1,12 +1,13 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::super::invariants::Found;
-use super::super::releases::{SGLANG, VLLM, image};
+use super::super::releases::{ProgramTable, SGLANG, VLLM, image};
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Program, Template, commands, is_placeholder, list, port_number, text, text_or, words,
+    Engine, Part, Program, Template, is_placeholder, list, port_number, script, text, text_or,
+    words,
 };
-use super::super::view::shell::is_in_name;
+use super::super::view::shell::{Script, is_in_name};
 use super::selector::monitored;
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
@@ -34,29 +35,92 @@ const METRIC_SCORERS: &[&str] = &[
     "running-requests-size-scorer",
 ];
 
-/// Checks the names of commands and modules for typing errors.
+/// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
+/// that nothing sets.
 pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     for (template, container, path) in view.containers() {
-        let all = commands(container, template.part, template.size, &view.budget);
-        for (what, meant) in all.iter().flatten().filter_map(|words| mistyped(words)) {
+        let Some(script) = script(container, template.part, template.size, &view.budget) else {
+            continue;
+        };
+        for (what, meant) in script.commands.iter().filter_map(|words| mistyped(words)) {
             let message = format!("{what} does not exist");
             found.push(template.owner, &path, message, format!("did you mean `{meant}`?"));
+        }
+
+        for name in unbound(template, container, &script) {
+            let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
+            let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
+            let finding = found.push(template.owner, &path, message, hint);
+            finding.why("the program does not start", "POSIX shell, set -u");
         }
     }
 }
 
+/// Returns the variables that the script of a container needs, and that nothing sets.
+fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<String> {
+    // Other images have variables of their own, and other files may set some.
+    let is_known = tables().any(|one| image::is_of(text(container, "image"), one.key));
+    let mut commands = script.commands.iter().filter_map(|words| words.first());
+    let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()));
+    if script.needed.is_empty() || !is_known || has_others || template.completed {
+        return Vec::new();
+    }
+    let texts = texts(container);
+    let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let is_unset = |name: &&String| {
+        let is_of_others = OF_SHELLS.contains(&name.as_str())
+            || OF_IMAGES.iter().any(|start| name.starts_with(start));
+        let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
+    };
+    script.needed.iter().filter(is_unset).cloned().collect()
+}
+
+/// Returns the facts about the programs of known images.
+fn tables() -> impl Iterator<Item = &'static ProgramTable> {
+    [&*VLLM, &*SGLANG].into_iter()
+}
+
 /// Variables that shells and the container runtime set.
-const OF_SHELLS: [&str; 13] = [
-    "EUID", "HOME", "HOSTNAME", "IFS", "OLDPWD", "PATH", "PPID", "PWD", "RANDOM", "SHELL",
-    "TMPDIR", "UID", "USER",
+const OF_SHELLS: [&str; 18] = [
+    "EUID", "HOME", "HOSTNAME", "IFS", "LINENO", "OLDPWD", "OPTARG", "OPTIND", "PATH", "PPID",
+    "PWD", "RANDOM", "SECONDS", "SHELL", "SHLVL", "TMPDIR", "UID", "USER",
 ];
+
+/// Beginnings of names of variables that shells and images set.
+const OF_IMAGES: [&str; 20] = [
+    "BASH", "CUDA", "DEBIAN_", "HF_", "HIP_", "KUBE", "LANG", "LC_", "LD_", "NCCL_", "NVIDIA_",
+    "NV_", "PYTHON", "ROCM_", "SGL", "TORCH_", "TPU_", "UV_", "VIRTUAL", "VLLM_",
+];
+
+/// Returns true if Kubernetes may know a variable of a container: from its `env`, by a Service or by the
+/// controller of its group.
+pub(super) fn is_set(template: &Template<'_>, container: &Json, name: &str) -> bool {
+    let of_services = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
+    // Kthena runs LeaderWorkerSets, too, with its own names.
+    let of_groups = ["ENTRY_ADDRESS", "GROUP_SIZE", "WORKER_INDEX"];
+    !list(container, "envFrom").is_empty()
+        || list(container, "env").iter().any(|env| text(env, "name") == name)
+        || of_services.iter().any(|end| name.ends_with(end))
+        || template.part != Part::Single && (name.starts_with("LWS_") || of_groups.contains(&name))
+}
+
+/// Returns the names that a script has in other forms than `$NAME` and `${NAME}`: it may set these.
+fn mentioned(script: &str) -> impl Iterator<Item = &str> {
+    script.split('$').enumerate().flat_map(|(index, part)| {
+        let inner = part.trim_start_matches('{');
+        let rest = &inner[name_at(inner).len()..];
+        let is_plain = index > 0 && (rest.starts_with('}') || !part.starts_with('{'));
+        let rest = if is_plain { rest } else { part };
+        rest.split(|c| !is_in_name(c))
+    })
+}
 
 /// Checks that the image of an engine has its program, and that scripts use variables that are set.
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let image = text(engine.container, "image");
-        let tables = [&*VLLM, &*SGLANG];
-        let mut others = tables.into_iter().filter(|one| image::is_of(image, one.key));
+        let mut others = tables().filter(|one| image::is_of(image, one.key));
         if let (Some(own), Some(other)) = (engine.program.table(), others.next())
             && !image::is_of(image, own.key)
         {
@@ -69,8 +133,9 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         let set = set_variables(container);
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         // Files and images may set others, so only typing errors count.
-        let all = misspelt(container, &set, is_typo);
-        for name in all.into_iter().filter(|name| !OF_SHELLS.contains(&name.as_str())) {
+        let is_meant =
+            |name: &str| !OF_SHELLS.contains(&name) && set.iter().any(|set| is_typo(name, set));
+        for name in unset(container, false).into_iter().filter(|name| is_meant(name)) {
             let message = format!("nothing sets the variable `{name}`");
             let hint = suggest::hint(&name, &set, "variables");
             found.push(template.owner, &path, message, hint).warning();
@@ -78,10 +143,12 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Returns the text of a container in which variables are set or used.
+/// Returns the lines of a container in which variables are set or used, without comments.
 fn texts(container: &Json) -> Vec<String> {
     let values = list(container, "env").iter().map(|variable| text(variable, "value").to_owned());
-    words(container).into_iter().chain(values).collect()
+    let texts: Vec<String> = words(container).into_iter().chain(values).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    lines.filter(|line| !line.trim_start().starts_with('#')).map(str::to_owned).collect()
 }
 
 /// Returns the name of a variable at the beginning of a text.
@@ -99,13 +166,9 @@ fn set_variables(container: &Json) -> BTreeSet<String> {
     env.chain(assigned.map(str::to_owned)).filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns the variables in upper case that a container uses without a default, that nothing sets, and
-/// that are near one of those known.
-pub(super) fn misspelt(
-    container: &Json,
-    known: &[&str],
-    is_near: impl Fn(&str, &str) -> bool,
-) -> BTreeSet<String> {
+/// Returns the variables in upper case that a container uses, and that nothing sets or tests. Those with a
+/// default may be missing, unless they are asked for.
+pub(super) fn unset(container: &Json, with_defaults: bool) -> BTreeSet<String> {
     let set = set_variables(container);
     let texts = texts(container);
     // `[ -z "$NAME" ]` asks whether it is set.
@@ -118,9 +181,9 @@ pub(super) fn misspelt(
         let name = name_at(start);
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
         let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
-        let is_meant = has_default || tested.contains(name) || set.contains(name);
-        if is_upper && !is_meant && !known.contains(&name) {
-            found.extend(known.iter().find(|other| is_near(name, other)).map(|_| name.to_owned()));
+        let is_optional = has_default && !with_defaults || tested.contains(name);
+        if is_upper && !is_optional && !set.contains(name) {
+            found.insert(name.to_owned());
         }
     }
     found

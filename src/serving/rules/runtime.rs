@@ -4,32 +4,69 @@ use super::super::environment::EXECUTABLE;
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::View;
-use super::super::view::config_map::key_of;
+use super::super::view::config_map::{key_of, place_of};
+use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Part, Variable, accelerators, expanded_names, is_placeholder, is_shell, is_true, list,
-    mount_of, text, variable, words,
+    Engine, Template, Variable, accelerators, commands, expanded_names, is_inside, is_placeholder,
+    is_shell, is_true, list, mount_of, script_at, text, variable, variable_or, words,
 };
 use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::probe::downloads;
+use super::program::is_set;
 use serde_json::Value as Json;
 
-/// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
-/// as it is where there is no such variable.
-pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let container = engine.container;
-    let words = words(container);
-    if template.completed || !list(container, "envFrom").is_empty() || is_shell(&words) {
-        return;
+/// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
+/// leaves `$(NAME)` as it is where there is no such variable.
+pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
+    for template in view.templates.iter().filter(|template| !template.completed) {
+        for (container, path) in template.all_containers() {
+            let engine = template.engine.as_ref().filter(|engine| engine.path == path);
+            let (words, mut found) = (words(container), found.at(template.owner, path));
+            // Other programs and those of scripts may read the form themselves.
+            let judged = match (script_at(&words), engine) {
+                (Some(at), _) => words.get(at..=at),
+                (None, Some(engine)) if !is_shell(&words) => {
+                    other_forms(engine, &words, &mut found);
+                    Some(words.as_slice())
+                }
+                _ => None,
+            };
+            let all = judged.into_iter().flatten();
+            for (word, name) in all.flat_map(|word| references(word).map(move |n| (word, n))) {
+                let hint = "add it to `env`, or fix its name";
+                if is_set(template, container, &name) {
+                    continue;
+                }
+                let what = format!("the container has no variable `{name}`");
+                if is_shell(&words) {
+                    let message =
+                        format!("{what}, so that the shell runs a command for `$({name})`");
+                    let source = "POSIX shell, command substitution";
+                    found.push(message, hint).why("the command is not found", source);
+                } else {
+                    found.push(format!("`{word}` stays as it is: {what}"), hint);
+                }
+            }
+        }
     }
-    let names = words.iter();
-    let names = names.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
-    let is_name = |name: &String| {
-        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_in_name)
-    };
+}
+
+/// Returns the references to variables in a word, without those in comments of a script.
+fn references(word: &str) -> impl Iterator<Item = String> {
+    let lines = word.lines().filter(|line| !line.trim_start().starts_with('#'));
+    lines.flat_map(expanded_names).filter(|name| {
+        let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
+    })
+}
+
+/// Reports variables of an engine in the forms of shells.
+fn other_forms(engine: &Engine<'_>, words: &[String], found: &mut Reporter<'_>) {
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.are_read() && engine.unjudged.is_none();
-    for env in list(container, "env").iter().filter(|_| is_known) {
+    let is_whole = list(engine.container, "envFrom").is_empty();
+    for env in list(engine.container, "env").iter().filter(|_| is_known && is_whole) {
         let name = text(env, "name");
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
         // `$$` is a `$` to Kubernetes.
@@ -45,18 +82,6 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
         if let Some(used) = used {
             let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
-        }
-    }
-    for (word, name) in names.filter(|(_, name)| is_name(name)) {
-        // The kubelet sets those of Services, controllers those of groups.
-        let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
-        let is_set = is_of_service.iter().any(|end| name.ends_with(end))
-            || template.part != Part::Single && name.starts_with("LWS_")
-            || list(container, "env").iter().any(|env| text(env, "name") == name);
-        if !is_set {
-            let message =
-                format!("`{word}` stays as it is: the container has no variable `{name}`");
-            found.push(message, "add it to `env`, or fix its name");
         }
     }
 }
@@ -94,8 +119,7 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let is_plain = image::is_in(text(engine.container, "image"), "vllm/vllm-openai")
         && template.all_containers().len() == 1
         && !is_shell(&words(engine.container));
-    let offline = variable(engine.container, "HF_HUB_OFFLINE");
-    if offline == Some(Variable::Text("1")) && is_plain && downloads(template, engine) {
+    if is_offline(engine.container) && is_plain && downloads(template, engine) {
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
         found.push(message, "remove it, or mount a volume with it");
@@ -124,11 +148,91 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
         let mounts = |container: &Json| mount_of(container, path).is_some();
         let mut inits = list(template.spec, "initContainers").iter();
-        if let Some(init) = inits.find(|init| mounts(init)).filter(|_| !mounts(engine.container)) {
+        if mounts(engine.container) {
+            continue;
+        }
+        if let Some(init) = inits.find(|init| mounts(init)) {
             let name = text(init, "name");
             let message = format!("`{path}` is on a volume of init container `{name}` only");
             found.push(message, "mount the volume at this path");
+        } else if is_beside_models(template, path) {
+            let message = format!("`{path}` is on no volume: KServe mounts models at {MODELS}");
+            found.push(message, format!("write `{MODELS}`"));
+        } else if is_plain && !template.completed {
+            let message = format!("`{path}` is on no volume, and the image has no models");
+            found.push(message, "mount the volume with it at this path");
         }
+    }
+}
+
+/// Returns true if the container may not ask the Hugging Face Hub (huggingface_hub, constants).
+fn is_offline(container: &Json) -> bool {
+    let is_true = |value: &str| ["1", "ON", "YES", "TRUE"].contains(&value.to_uppercase().as_str());
+    matches!(variable(container, "HF_HUB_OFFLINE"), Some(Variable::Text(value)) if is_true(value))
+}
+
+/// The folder at which KServe mounts models (KServe, constants.DefaultModelLocalMountPath).
+const MODELS: &str = "/mnt/models";
+
+/// Returns true for a path next to the one at which KServe mounts the model of a service.
+fn is_beside_models(template: &Template<'_>, path: &str) -> bool {
+    let is_mounted = template.manifest.kind() == "InferenceService"
+        && template.manifest.text("/spec/predictor/model/storageUri").is_some();
+    is_mounted && is_inside(path, "/mnt") && !is_inside(path, MODELS)
+}
+
+/// Returns the folder of a container's cache of models (huggingface_hub, constants); `None` if unknown.
+fn hub_cache(container: &Json) -> Option<String> {
+    let older = ["HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME", "HOME"];
+    if older.iter().any(|name| variable(container, name).is_some()) {
+        return None;
+    }
+    let home = variable_or(container, "HF_HOME", "/root/.cache/huggingface")?;
+    let usual = format!("{}/hub", home.trim_end_matches('/'));
+    variable_or(container, "HF_HUB_CACHE", &usual).map(str::to_owned)
+}
+
+/// Checks that an engine that downloads nothing reads the folder to which an init container downloads its
+/// model.
+pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let flags = engine.known_flags().filter(|_| is_offline(engine.container));
+    let (Some(flags), Some(model)) = (flags, engine.model.as_deref()) else { return };
+    let cache =
+        flags.text("download-dir").map(str::to_owned).or_else(|| hub_cache(engine.container));
+    let Some(read) = cache.filter(|_| !model.starts_with('/')) else { return };
+    let Some(place) = place_of(engine.container, &read) else { return };
+
+    let mut others = Vec::new();
+    for init in list(template.spec, "initContainers") {
+        let commands = commands(init, template.part, template.size, &view.budget);
+        let commands = commands.unwrap_or_default();
+        let is_download = |words: &&Vec<String>| {
+            let mut pairs = words.windows(2);
+            pairs.any(|two| ["hf", "huggingface-cli"].contains(&&*two[0]) && two[1] == "download")
+                && words.iter().any(|word| word == model)
+        };
+        for words in commands.iter().filter(is_download) {
+            let flags = Flags::parse(words);
+            let folder = ["local-dir", "cache-dir"].into_iter().find(|flag| flags.has(flag));
+            let folder = match folder {
+                Some(flag) => flags.text(flag).map(str::to_owned),
+                None => hub_cache(init),
+            };
+            let Some(folder) = folder else { return };
+            let filled = place_of(init, &folder);
+            if filled.as_ref() == Some(&place) {
+                return;
+            }
+            let is_same = filled.is_some_and(|filled| filled.0 == place.0);
+            others.extend(is_same.then(|| (text(init, "name"), folder)));
+        }
+    }
+    if let Some((init, folder)) = others.first() {
+        let message = format!(
+            "`HF_HUB_OFFLINE` is set, and the engine reads {read}, but init container `{init}` \
+             downloads `{model}` to {folder}"
+        );
+        found.push(message, "use the same `HF_HOME` in both");
     }
 }
 

@@ -34,6 +34,15 @@ impl<'a> View<'a> {
     }
 }
 
+/// Returns the volume that has a file or folder of a container, and the path in it.
+pub(crate) fn place_of<'c>(container: &'c Json, path: &str) -> Option<(&'c str, String)> {
+    let mount = mount_of(container, path)?;
+    let inner = path.get(text(mount, "mountPath").trim_end_matches('/').len()..)?;
+    let mut parts = vec![text(mount, "subPath").trim_matches('/'), inner.trim_matches('/')];
+    parts.retain(|part| !part.is_empty());
+    Some((text(mount, "name"), parts.join("/")))
+}
+
 /// Returns the name of the ConfigMap with a file in a container of a pod with these volumes, the key of
 /// the file, and its mode.
 pub(crate) fn key_of<'s, 'f>(
@@ -41,15 +50,8 @@ pub(crate) fn key_of<'s, 'f>(
     container: &Json,
     path: &str,
 ) -> Result<(&'s str, String, u64), File<'f>> {
-    let Some(mount) = mount_of(container, path) else { return Err(File::NotMounted) };
-    let inner =
-        path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
-    let sub_path = text(mount, "subPath");
-    let mut parts = vec![sub_path, inner];
-    parts.retain(|part| !part.is_empty());
-    let wanted = parts.join("/");
-
-    let volume = volumes.iter().find(|volume| text(volume, "name") == text(mount, "name"));
+    let Some((name, wanted)) = place_of(container, path) else { return Err(File::NotMounted) };
+    let volume = volumes.iter().find(|volume| text(volume, "name") == name);
     let source = volume.and_then(|volume| volume.get("configMap"));
     let Some(source) = source else { return Err(File::Unknown) };
     let items = list(source, "items");

@@ -5,6 +5,7 @@ use super::super::releases::full_name;
 use super::pods::{as_text, is_placeholder};
 use super::shell::UNKNOWN;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// The flags of a command.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +61,8 @@ impl Flags {
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
             let Some(name) = name_of(word) else {
-                flags.is_open |= !flags.list.is_empty() && is_unknown(word);
+                // The first word may be the model.
+                flags.is_open |= is_unknown(word) && words.len() + 1 < flags.raw.len();
                 // A positional argument, or a further value of the flag before it.
                 if let Some((name, Some(_))) = flags.list.last() {
                     // Which flags take several words is not known here; `all` is only asked for
@@ -90,6 +92,14 @@ impl Flags {
         let long = self.names.filter(|_| is_long).and_then(|names| names.long_name(name));
         let name = long.as_deref().unwrap_or(name);
         format!("{}{field}", full_name(name).unwrap_or(name))
+    }
+
+    /// Keeps the flags that another branch of a script has, too. Its other ones may be set.
+    pub(crate) fn keep_common(&mut self, other: Flags) {
+        let most = self.list.len().max(other.list.len());
+        let other: BTreeSet<_> = other.list.into_iter().collect();
+        self.list.retain(|flag| other.contains(flag));
+        self.is_open |= self.list.len() < most;
     }
 
     /// Returns true if the flag is set.

@@ -3,7 +3,7 @@
 use super::super::releases::argparse::Names;
 use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, image};
 use super::flags::Flags;
-use super::shell::{self, Budget, Variables};
+use super::shell::{self, Budget, Script, Variables};
 use super::{Manifest, labels_at};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ pub(crate) fn mount_of<'a>(container: &'a Json, path: &str) -> Option<&'a Json> 
 }
 
 /// Returns true if a path is a folder, or in it.
-fn is_inside(path: &str, folder: &str) -> bool {
+pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -210,6 +210,34 @@ fn as_unknown(_: &str) -> String {
     shell::UNKNOWN.to_string()
 }
 
+/// Returns the commands of a container; `None` if its script exceeds the budget.
+pub(crate) fn script(container: &Json, part: Part, size: u32, budget: &Budget) -> Option<Script> {
+    budget.next_container();
+    let variables = variables(container, part, size, budget);
+    let all = words(container);
+    let replaced = |word: &String| substituted(word, &variables, budget, as_unknown);
+
+    let script = match script_at(&all) {
+        Some(at) => {
+            // Kubernetes leaves unknown names to the shell, to which they are commands.
+            let script = all.get(at).map_or("", String::as_str);
+            let script = substituted(script, &variables, budget, |name| format!("$({name})"));
+            // The first word after the script is its `$0`.
+            let rest: Vec<String> = all.iter().skip(at + 2).map(replaced).collect();
+            // `bash -euc`, `bash -o nounset -c`.
+            let mut options = all[1..at].iter().filter(|word| !word.starts_with("--"));
+            let is_strict = options
+                .any(|word| word.starts_with('-') && word.contains('u') || word == "nounset");
+            shell::parse(&script, &rest, &variables, is_strict, budget)?
+        }
+        _ => {
+            let words = all.iter().map(replaced).map(without_placeholders).collect();
+            Script { commands: vec![words], ..Script::default() }
+        }
+    };
+    (!budget.is_over()).then_some(script)
+}
+
 /// Returns the commands of a container as words; `None` if its script exceeds the budget.
 pub(crate) fn commands(
     container: &Json,
@@ -217,25 +245,14 @@ pub(crate) fn commands(
     size: u32,
     budget: &Budget,
 ) -> Option<Vec<Vec<String>>> {
-    budget.next_container();
-    let variables = variables(container, part, size, budget);
-    let all = words(container);
-    let replaced = |word: &String| substituted(word, &variables, budget, as_unknown);
-    // `-c`, also behind other letters: `-ec`, `-lc`.
-    let script = all.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    Some(script(container, part, size, budget)?.commands)
+}
 
-    let commands = match (is_shell(&all), script) {
-        (true, Some(at)) => {
-            // Kubernetes leaves unknown names to the shell, to which they are commands.
-            let script = all.get(at + 1).map_or("", String::as_str);
-            let script = substituted(script, &variables, budget, |name| format!("$({name})"));
-            // The first word after the script is its `$0`.
-            let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
-            shell::commands(&script, &rest, &variables, budget)?
-        }
-        _ => vec![all.iter().map(replaced).map(without_placeholders).collect()],
-    };
-    (!budget.is_over()).then_some(commands)
+/// Returns the index of the script among the words of a command; `None` if it starts no shell with one.
+pub(crate) fn script_at(words: &[String]) -> Option<usize> {
+    // `-c`, also behind other letters: `-ec`, `-lc`.
+    let option = words.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    Some(option.filter(|_| is_shell(words))? + 1)
 }
 
 /// Returns true if a command starts a shell.
@@ -321,25 +338,32 @@ impl<'a> Engine<'a> {
             command.first().is_some_and(|program| matches!(program.as_str(), "echo" | "printf"))
         };
         let all: Vec<_> = commands.unwrap_or_default().iter().filter(|one| !prints(one)).collect();
-        for command in &all {
-            let after = |at: usize| command.get(at..).unwrap_or_default();
-            let serves = |pair: &[String]| {
+        // The arguments of each server of vLLM.
+        let serves = |command: &&Vec<String>| {
+            let at = command.windows(2).position(|pair| {
                 let program = pair[0].rsplit('/').next();
                 matches!(program, Some("vllm" | "vllm-omni")) && pair[1] == "serve"
-            };
-            if let Some(at) = command.windows(2).position(serves) {
+            });
+            at.and_then(|at| Some(command.get(at + 2..)?.to_vec()))
+        };
+        for command in &all {
+            let after = |at: usize| command.get(at..).unwrap_or_default();
+            if let Some(words) = serves(command) {
+                let mut engine = of_vllm(&words, true);
                 // Of several servers in one container, nothing is said. Those of one port are branches of
                 // a script.
-                let port = |words: &[String]| Flags::parse(words).text("port").map(str::to_owned);
-                let mut others = all.iter().filter(|other| other.windows(2).any(serves));
-                if others.any(|other| port(other) != port(command)) {
-                    return Some(named(Program::Vllm, Flags::unknown(), "", None));
+                for other in all.iter().filter_map(serves) {
+                    let other = of_vllm(&other, true).flags;
+                    if other.text("port") != engine.flags.text("port") {
+                        return Some(named(Program::Vllm, Flags::unknown(), "", None));
+                    }
+                    engine.flags.keep_common(other);
                 }
-                return Some(of_vllm(after(at + 2), true));
+                return Some(engine);
             }
             let module = |name: &str| command.iter().position(|word| word == name);
             if let Some(at) = module("vllm.entrypoints.openai.api_server") {
-                return Some(of_vllm(after(at + 1), false));
+                return Some(of_vllm(after(at), false));
             }
             if let Some(at) = module("huggingfaceserver") {
                 let flags = Flags::parse(after(at + 1));

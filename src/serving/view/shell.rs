@@ -1,11 +1,11 @@
-//! Parses the subset of shell in launch scripts of engines: words, quotes, variables, arithmetic.
+//! Parses the subset of shell in launch scripts of engines: words, quotes, variables, arrays, arithmetic.
 //! Nothing is executed; unknown text is [`UNKNOWN`].
 //!
 //! Time and memory are linear in the script, except for expansions, which can double in size. They
 //! are limited by a [`Budget`].
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Placeholder in a word for text that is only known at runtime.
 pub(crate) const UNKNOWN: char = '\u{1}';
@@ -63,43 +63,69 @@ impl Budget {
     }
 }
 
-/// Returns the commands of a script as words, in order. `rest` are the arguments of the script;
+/// The commands of a script.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// The commands as words, in order.
+    pub(crate) commands: Vec<Vec<String>>,
+    /// Variables without a known value that the script needs: under `set -u` it ends where it uses one that
+    /// is not set.
+    pub(crate) needed: BTreeSet<String>,
+}
+
+/// Parses a script. `rest` are its arguments, and `is_strict` tells if unset variables are errors;
 /// assignments apply to the following commands. `None` if the script exceeds its budget.
-pub(crate) fn commands(
+pub(crate) fn parse(
     script: &str,
     rest: &[String],
     variables: &Variables,
+    is_strict: bool,
     budget: &Budget,
-) -> Option<Vec<Vec<String>>> {
+) -> Option<Script> {
     let mut shell = Shell {
         text: script.chars().collect(),
         position: 0,
-        rest,
+        arrays: BTreeMap::from([("@".to_owned(), rest.to_vec())]),
         variables: variables.clone(),
         budget,
         words: Vec::new(),
         word: None,
+        array: None,
+        heredocs: Vec::new(),
         depth: 0,
         depends: false,
-        commands: Vec::new(),
+        is_strict,
+        script: Script::default(),
     };
     shell.run();
-    (!budget.is_over()).then_some(shell.commands)
+    (!budget.is_over()).then_some(shell.script)
 }
 
 struct Shell<'a> {
     text: Vec<char>,
     position: usize,
-    rest: &'a [String],
     budget: &'a Budget,
     variables: Variables,
+    /// Arrays by name; `@` are the arguments.
+    arrays: BTreeMap<String, Vec<String>>,
     words: Vec<String>,
     word: Option<String>,
+    /// The index of the word `NAME=` of an array whose items are being parsed.
+    array: Option<usize>,
+    /// The ends of heredocs that begin on this line.
+    heredocs: Vec<String>,
     /// Conditions, loops and functions around the command.
     depth: usize,
     /// True if the command depends on the one before it.
     depends: bool,
-    commands: Vec<Vec<String>>,
+    /// True after `set -u`.
+    is_strict: bool,
+    script: Script,
+}
+
+/// Words that may be more or fewer: a model, and flags.
+fn any_words() -> Vec<String> {
+    vec![UNKNOWN.to_string(); 2]
 }
 
 impl Shell<'_> {
@@ -133,20 +159,101 @@ impl Shell<'_> {
         match words.first().map_or("", String::as_str) {
             "if" | "case" | "for" | "while" | "until" => self.depth += 1,
             "fi" | "esac" | "done" | "}" => self.depth = self.depth.saturating_sub(1),
-            "then" | "else" | "do" if words.len() > 1 => drop(words.remove(0)),
             _ => {}
         }
-        let assignments: Option<Vec<(&str, &str)>> =
-            words.iter().map(|word| assignment(word)).collect();
+        let before = ["then", "else", "do", "export", "local", "readonly", "declare"];
+        while words.len() > 1 && before.contains(&words[0].as_str()) {
+            words.remove(0);
+        }
+        let is_known = self.depth == 0 && !depends;
+        let assignments: Option<Vec<_>> = words.iter().map(|word| assignment(word)).collect();
         match assignments {
             Some(assignments) => {
-                let is_known = self.depth == 0 && !depends;
-                let value =
-                    |value: &str| if is_known { value.to_owned() } else { UNKNOWN.to_string() };
-                let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), value(v)));
-                self.variables.extend(pairs);
+                for (name, value, appends) in assignments {
+                    let old = self.variables.get(name).filter(|_| appends);
+                    let value = match old.filter(|old| self.budget.pay(old)) {
+                        Some(old) if is_known => format!("{old}{value}"),
+                        // What is appended may be more flags.
+                        Some(old) => format!("{old} {UNKNOWN}"),
+                        None if is_known && !appends => value.to_owned(),
+                        None => UNKNOWN.to_string(),
+                    };
+                    self.variables.insert(name.to_owned(), value);
+                }
             }
-            None => self.commands.push(words),
+            None => {
+                self.options(&words, is_known);
+                self.script.commands.push(words);
+            }
+        }
+    }
+
+    /// Applies `set` and `shift` to the options and the arguments of the script.
+    fn options(&mut self, words: &[String], is_known: bool) {
+        let arguments = match words.first().map(String::as_str) {
+            Some("set") => {
+                let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+                let turns = |sign: char| {
+                    let mut all = words[..end].windows(2);
+                    all.any(|two| {
+                        let is_named = two[0].starts_with(sign) && two[1] == "nounset";
+                        is_named || two[1].starts_with(sign) && two[1].contains('u')
+                    })
+                };
+                self.is_strict = (self.is_strict || is_known && turns('-')) && !turns('+');
+                words.get(end + 1..)
+            }
+            Some("shift") => {
+                let count = words.get(1).map_or(Some(1), |count| count.parse().ok());
+                let old = self.arrays.get("@").filter(|old| old.iter().all(|w| self.budget.pay(w)));
+                old.zip(count).and_then(|(old, count)| old.get(count..))
+            }
+            _ => None,
+        };
+        if let Some(arguments) = arguments.map(<[String]>::to_vec) {
+            self.arrays.insert("@".to_owned(), if is_known { arguments } else { any_words() });
+        }
+    }
+
+    /// Ends the items of an array.
+    fn end_array(&mut self, start: usize) {
+        self.end_word();
+        let items = self.words.split_off((start + 1).min(self.words.len()));
+        let name = self.words.pop().unwrap_or_default();
+        let Some((name, _, appends)) = assignment(&name) else { return };
+        // An array under a condition has these items or others.
+        let is_known = self.depth == 0 && !self.depends;
+        let items = if is_known { items } else { any_words() };
+        let array = self.arrays.entry(name.to_owned()).or_default();
+        if !appends {
+            array.clear();
+        }
+        array.extend(items);
+    }
+
+    /// Returns the items of an array, or of the arguments.
+    fn items(&self, name: &str) -> Vec<String> {
+        let items = self.arrays.get(name).cloned().unwrap_or_else(any_words);
+        items.into_iter().take_while(|word| self.budget.pay(word)).collect()
+    }
+
+    /// Parses the beginning of a heredoc, whose text is no command.
+    fn heredoc(&mut self) {
+        let skip = |shell: &mut Self, marks: &[char]| {
+            while shell.peek(0).is_some_and(|c| marks.contains(&c)) {
+                shell.position += 1;
+            }
+        };
+        skip(self, &['<', '-', ' ', '"', '\'', '\\']);
+        let end = self.name();
+        skip(self, &['"', '\'']);
+        self.heredocs.push(end);
+    }
+
+    /// Skips the heredocs that begin on the line before.
+    fn skip_heredocs(&mut self) {
+        for end in std::mem::take(&mut self.heredocs) {
+            while self.peek(0).is_some() && self.until('\n').trim() != end {}
         }
     }
 
@@ -168,16 +275,42 @@ impl Shell<'_> {
                 }
                 '"' => self.double_quoted(),
                 '`' => self.substitution(),
-                '$' => {
-                    let value = self.expansion();
-                    self.unquoted(&value);
+                '$' => match self.array_name(&['@', '*']) {
+                    Some(name) => {
+                        let items = self.items(&name).join(" ");
+                        self.unquoted(&items);
+                    }
+                    None => {
+                        let value = self.expansion();
+                        self.unquoted(&value);
+                    }
+                },
+                // `<<<` has its text in the next word.
+                '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => self.position += 2,
+                '<' if self.peek(0) == Some('<') => self.heredoc(),
+                '\n' if self.array.is_none() => {
+                    self.end_command(false);
+                    self.skip_heredocs();
                 }
-                '\n' | ';' => self.end_command(false),
+                ';' => self.end_command(false),
                 // The `&` of `2>&1` belongs to a redirection.
                 '|' | '&' if self.word.as_ref().is_none_or(|word| !word.ends_with('>')) => {
                     let is_condition = self.peek(0) == Some(character);
                     self.position += usize::from(is_condition);
                     self.end_command(is_condition);
+                }
+                '(' if self
+                    .word
+                    .as_deref()
+                    .and_then(assignment)
+                    .is_some_and(|one| one.1.is_empty()) =>
+                {
+                    self.array = Some(self.words.len());
+                    self.end_word();
+                }
+                ')' if self.array.is_some() => {
+                    let start = self.array.take();
+                    start.into_iter().for_each(|start| self.end_array(start));
                 }
                 '(' | ')' => self.end_word(),
                 character if character.is_whitespace() => self.end_word(),
@@ -220,23 +353,27 @@ impl Shell<'_> {
     }
 
     fn double_quoted(&mut self) {
+        let is_new = self.word.is_none();
         self.push("");
         while let Some(character) = self.next() {
             match character {
                 '"' => return,
                 // In double quotes the backslash escapes these only (POSIX shell, 2.2.3).
                 '\\' => self.escaped(|c| matches!(c, '"' | '\\' | '$' | '`')),
-                '$' if self.peek(0) == Some('@') => {
-                    self.position += 1;
-                    let rest = self.rest;
-                    if rest.iter().all(|word| self.budget.pay(word)) {
-                        self.push_words(rest.iter().map(String::as_str));
+                '$' => match self.array_name(&['@']) {
+                    Some(name) => {
+                        let items = self.items(&name);
+                        // An empty array is no word.
+                        if items.is_empty() && is_new && self.word.as_deref() == Some("") {
+                            self.word = None;
+                        }
+                        self.push_words(items.iter().map(String::as_str));
                     }
-                }
-                '$' => {
-                    let value = self.expansion();
-                    self.push(&value);
-                }
+                    None => {
+                        let value = self.expansion();
+                        self.push(&value);
+                    }
+                },
                 '`' => self.substitution(),
                 character => self.push(&character.to_string()),
             }
@@ -274,16 +411,40 @@ impl Shell<'_> {
                 self.parameter(&inner)
             }
 
-            Some('@' | '*') => {
+            Some('*') => {
                 self.position += 1;
-                let paid = self.rest.iter().all(|word| self.budget.pay(word));
-                if paid { self.rest.join(" ") } else { String::new() }
+                self.items("@").join(" ")
             }
             _ => {
                 let name = self.name();
                 if name.is_empty() { "$".to_owned() } else { self.variable(&name) }
             }
         }
+    }
+
+    /// Consumes an array with one of these marks after a `$`, and returns its name: `@` for the arguments,
+    /// and none for a part of an array.
+    fn array_name(&mut self, marks: &[char]) -> Option<String> {
+        let is_mark = |ahead| self.peek(ahead).is_some_and(|c| marks.contains(&c));
+        if is_mark(0) {
+            self.position += 1;
+            return Some("@".to_owned());
+        }
+        let rest = self.text.get(self.position + 1..).filter(|_| self.peek(0) == Some('{'))?;
+        let name: String = rest.iter().take_while(|c| is_in_name(**c)).collect();
+        let mark = 1 + name.len() + usize::from(!name.is_empty());
+        if !is_mark(mark) || !name.is_empty() && self.peek(mark - 1) != Some('[') {
+            return None;
+        }
+        // `${NAME[@]+"${NAME[@]}"}` is for shells to which an empty array is not set.
+        let end = if name.is_empty() { mark + 1 } else { mark + 2 };
+        let is_whole = matches!(self.peek(end), Some('}' | '+'));
+        self.enclosed('{', '}');
+        Some(match name.as_str() {
+            _ if !is_whole => String::new(),
+            "" => "@".to_owned(),
+            _ => name,
+        })
     }
 
     fn name(&mut self) -> String {
@@ -293,20 +454,27 @@ impl Shell<'_> {
         name
     }
 
-    fn variable(&self, name: &str) -> String {
-        match self.variables.get(name) {
+    fn variable(&mut self, name: &str) -> String {
+        let value = self.variables.get(name);
+        // A function may not be called.
+        let is_inside = || self.words.iter().take(3).any(|word| word == "{");
+        if value.is_none() && self.is_strict && self.depth == 0 && !self.depends && !is_inside() {
+            self.script.needed.insert(name.to_owned());
+        }
+        match value {
             Some(value) if self.budget.pay(value) => value.clone(),
             _ => UNKNOWN.to_string(),
         }
     }
 
     /// Returns the expansion of `${…}`.
-    fn parameter(&self, inner: &str) -> String {
+    fn parameter(&mut self, inner: &str) -> String {
         let end = inner.find(|c| !is_in_name(c));
         let (name, operation) = inner.split_at(end.unwrap_or(inner.len()));
         let default = operation.strip_prefix(":-").or_else(|| operation.strip_prefix('-'));
         match (self.variables.get(name), default) {
             (Some(_), _) => self.variable(name),
+            (None, None) if operation.is_empty() => self.variable(name),
             (None, Some(default)) => default.trim_matches('"').to_owned(),
             // `${NAME:+text}` is empty, because the variable is not known to be set.
             (None, None) if operation.starts_with(":+") => String::new(),
@@ -327,12 +495,14 @@ impl Shell<'_> {
     }
 }
 
-/// Parses an assignment `NAME=value`.
-fn assignment(word: &str) -> Option<(&str, &str)> {
+/// Parses an assignment `NAME=value`, or `NAME+=value`, which appends.
+fn assignment(word: &str) -> Option<(&str, &str, bool)> {
     let (name, value) = word.split_once('=')?;
+    let appends = name.ends_with('+');
+    let name = name.strip_suffix('+').unwrap_or(name);
     let first = name.chars().next()?;
     let plain = name.chars().all(is_in_name);
-    (plain && !first.is_ascii_digit()).then_some((name, value))
+    (plain && !first.is_ascii_digit()).then_some((name, value, appends))
 }
 
 /// Evaluates an integer expression with `+ - * / %`, brackets and variables.
@@ -439,6 +609,47 @@ mod tests {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
+    fn commands(
+        script: &str,
+        rest: &[String],
+        variables: &Variables,
+        budget: &Budget,
+    ) -> Option<Vec<Vec<String>>> {
+        Some(parse(script, rest, variables, false, budget)?.commands)
+    }
+
+    #[test]
+    fn arrays_and_heredocs() {
+        let rest = ["one".to_owned(), "--two".to_owned()];
+        for (script, last) in [
+            ("X=(--a 1\n  'b c' # comment\n); X+=($A)\nrun \"${X[@]}\"", "run|--a|1|b c|4"),
+            ("X=()\nrun \"${X[@]}\" ${X[@]} \"${X[@]+\"${X[@]}\"}\" end", "run|end"),
+            ("X=(--a); if x; then X+=(--b); fi\nrun \"${X[@]}\"", "run|--a|?|?"),
+            ("mapfile X\nrun \"${X[@]}\" \"${X[@]:1}\"", "run|?|?|?|?"),
+            ("X='--a 1'; X+=' --b'; test x && X+=' --c'\nrun $X", "run|--a|1|--b|?"),
+            ("set -- --n \"$@\"; shift; run \"$@\"", "run|one|--two"),
+            ("export X=1 Y=2\nrun $X$Y", "run|12"),
+            ("cat <<EOF >file\ndon't --a 1\nEOF\nrun <<< a", "run|a"),
+            ("cat <<-'EOF'\n  run --a\n  EOF\nrun", "run"),
+            ("run $*", "run|one|--two"),
+            ("run \"$*\" \"a $@\"", "run|one --two|a one|--two"),
+            ("X=(", ""),
+        ] {
+            let all = commands(script, &rest, &variables(), &Budget::new()).unwrap();
+            let found = all.last().cloned().unwrap_or_default().join("|").replace(UNKNOWN, "?");
+            assert_eq!(found, last, "{script}");
+        }
+    }
+
+    #[test]
+    fn variables_that_must_be_set() {
+        let script = "echo $BEFORE; if x; then set -u; fi; echo $BEFORE; set -euo pipefail; f() { echo $IN; }\ng() {\n echo $IN\n}\n\
+            if x; then echo $THEN; fi; x && echo $AND; echo '$Q' ${D:-$E} $A ${B}; set +u; echo $C\n\
+            set -o nounset; set +o nounset; echo $C";
+        let script = parse(script, &[], &variables(), false, &Budget::new()).unwrap();
+        assert_eq!(script.needed.into_iter().collect::<Vec<String>>(), ["B"]);
+    }
+
     #[test]
     fn scripts_as_words() {
         let script = r#"
@@ -479,7 +690,8 @@ mod tests {
     fn nothing_hangs_or_panics() {
         for text in [
             "\"", "'", "$", "${", "$((", "$(", "\\", "a=", "=b", "&&&;;|", "${:-}", "$((}", "`",
-            "`\\",
+            "`\\", "X=(", "X=(;)", "X+=(a", ")", "<<", "<<<", "<<'a", "${X[@]", "${@", "${[@]}",
+            "set --", "shift 9",
         ] {
             assert!(commands(text, &[], &Variables::new(), &Budget::new()).is_some());
         }
