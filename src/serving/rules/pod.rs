@@ -68,11 +68,12 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     claims(owner, manifest, found);
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
-    // Names of RBAC objects are path segments (`system:…`).
-    let has_free_name = manifest.group() == "rbac.authorization.k8s.io";
+    // Names of RBAC objects are path segments (`system:…`), those of kustomize's transformers any text.
+    let has_free_name =
+        manifest.group() == "rbac.authorization.k8s.io" || manifest.api_version() == "builtin";
     let name = manifest.name();
-    let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
-    if let Some(why) = fault.filter(|_| !is_placeholder(name)) {
+    let is_open = name.is_empty() || is_placeholder(name) || name.starts_with(['<', '_']);
+    if let Some(why) = dns_subdomain(name).err().filter(|_| !has_free_name && !is_open) {
         let message = format!("`{name}` is not a valid name of an object: {why}");
         found.push(owner, ".metadata.name", message, "rename it").field("name");
     }

@@ -4,8 +4,8 @@ use super::super::invariants::Found;
 use super::super::releases::{ProgramTable, SGLANG, VLLM, image};
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Part, Program, Template, is_placeholder, list, port_number, script, text, text_or,
-    words,
+    Engine, Part, Program, Template, is_placeholder, is_shell, list, port_number, script, text,
+    text_or, words,
 };
 use super::super::view::shell::{Script, is_in_name};
 use super::selector::monitored;
@@ -132,12 +132,26 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, container, path) in view.containers() {
         let set = set_variables(container);
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
-        // Files and images may set others, so only typing errors count.
-        let is_meant =
-            |name: &str| !OF_SHELLS.contains(&name) && set.iter().any(|set| is_typo(name, set));
-        for name in unset(container, false).into_iter().filter(|name| is_meant(name)) {
+        let texts = texts(container);
+        let names = texts.iter().flat_map(|text| text.split(|c| !is_in_name(c)));
+        let used: BTreeSet<&str> = names.collect();
+        // Files and images may set others, so only typing errors count, and names that end like one that
+        // nothing uses.
+        let is_meant = |name: &str, set: &str| {
+            let end = name.rsplit_once('_').map(|(_, end)| end);
+            // Outside of a script another tool replaces `${NAME}`.
+            let is_for_script = is_shell(&words(container))
+                && !OF_IMAGES.iter().any(|start| set.starts_with(start));
+            is_typo(name, set)
+                || end.is_some_and(|end| set.ends_with(&format!("_{end}")))
+                    && is_for_script
+                    && !used.contains(set)
+        };
+        let is_known = |name: &str| OF_SHELLS.contains(&name) || is_set(template, container, name);
+        for name in unset(container, false).iter().filter(|name| !is_known(name)) {
+            let Some(one) = set.iter().find(|set| is_meant(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
-            let hint = suggest::hint(&name, &set, "variables");
+            let hint = format!("did you mean `{one}`?");
             found.push(template.owner, &path, message, hint).warning();
         }
     }

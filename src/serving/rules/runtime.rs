@@ -124,6 +124,20 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
         found.push(message, "remove it, or mount a volume with it");
     }
+    let cache = hub_cache(engine.container).and_then(|path| mount_of(engine.container, &path));
+    let is_filled = |mount: &Json| {
+        let all = template.all_containers().into_iter();
+        let mut others = all.filter(|(one, _)| !std::ptr::eq(*one, engine.container));
+        let name = |mount: &Json| text(mount, "name").to_owned();
+        others.any(|(one, _)| list(one, "volumeMounts").iter().any(|m| name(m) == name(mount)))
+    };
+    if let Some(mount) = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount))
+        && downloads(template, engine)
+    {
+        let path = text(mount, "mountPath");
+        let message = format!("{path}, where the engine stores its model, is empty and read-only");
+        found.push(message, "remove `readOnly`");
+    }
     let words = words(engine.container);
     let program = words.first().map_or("", String::as_str);
     let mode = key_of(list(template.spec, "volumes"), engine.container, program)

@@ -383,7 +383,9 @@ impl<'a> Engine<'a> {
         let contains = |parts: &[&str]| parts.iter().any(|part| image.contains(part));
         let words_of_all: Vec<String> = all.iter().copied().flatten().cloned().collect();
         // Without arguments it is a patch, or its author takes the variables for the engine's.
-        let has_words = !words_of_all.is_empty() || named_models(container).next().is_some();
+        let is_upstream = || image::is_in(image, "vllm/vllm-openai");
+        let has_words =
+            !words_of_all.is_empty() || is_upstream() && named_models(container).next().is_some();
         let bare = list(container, "command").is_empty() && commands.is_some() && has_words;
         if bare && contains(&["vllm-openai", "vllm-omni"]) {
             // The entrypoint of the image is the server.
