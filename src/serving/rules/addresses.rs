@@ -63,6 +63,21 @@ fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Ma
     services.find(|service| service.namespace() == namespace)
 }
 
+/// Returns the StatefulSet of a pod in a host, and the Service in it, if the pods have names of another one.
+fn pod_of_other<'a, 'h>(
+    view: &View<'a>,
+    host: &'h str,
+    namespace: &'h str,
+) -> Option<(&'a Manifest, &'h str)> {
+    let (pod, rest) = host.split_once('.')?;
+    let (name, number) = pod.rsplit_once('-')?;
+    let (service, namespace) = names_in(rest, namespace)?;
+    let mut sets = view.all_named("StatefulSet", name, namespace).map(|(_, set)| set);
+    let set = sets.find(|set| set.namespace() == namespace)?;
+    let is_pod = number.parse::<u32>().is_ok() && service_at(view, host, namespace).is_none();
+    (is_pod && text(set.spec(), "serviceName") != service).then_some((set, service))
+}
+
 /// Returns true for a Service with a cluster IP.
 pub(super) fn has_address(service: &Manifest) -> bool {
     let spec = service.spec();
@@ -86,6 +101,14 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
         let aliases: Vec<&Json> = aliases.flat_map(|alias| list(alias, "hostnames")).collect();
         let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
         for (host, port) in all {
+            if let Some((pods, service)) = pod_of_other(view, &host, template.manifest.namespace())
+            {
+                let own = text(pods.spec(), "serviceName");
+                let message = format!("`{host}` has no address: {pods} has `serviceName: {own}`");
+                let hint =
+                    format!("write `serviceName: {service}`, or another name in the address");
+                found.push(template.owner, &path, message, hint);
+            }
             let is_own = host == template.manifest.name() && template.manifest.kind() == "Pod";
             let service = service_at(view, &host, template.manifest.namespace());
             let service = service.filter(|_| !is_own && !aliases.contains(&&json!(host)));

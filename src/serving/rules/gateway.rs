@@ -143,6 +143,14 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         let asked = one.get("path").unwrap_or(&Json::Null);
         let value = text_or(asked, "value", "/");
         let is_pattern = text(asked, "type") == "RegularExpression";
+        // Engines have `/v1/models`, `/v1/completions` and others.
+        let is_folder = text(asked, "type") == "Exact" && value.trim_end_matches('/') == "/v1";
+        if is_folder && list(rule, "filters").is_empty() {
+            let message =
+                format!("a match of {route} is the path `{value}` alone, which no engine has");
+            let path = format!(".matches[{index}].path.type");
+            found.below(&path, message, "write `type: PathPrefix`");
+        }
         if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
             let message = format!("path `{value}` of {route} does not begin with `/`");
             let path = format!(".matches[{index}].path.value");

@@ -108,7 +108,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             let finding = found.below(".model.storageUri", message, "copy the model to a claim");
             finding.why("the webhook rejects the service", "KServe, webhook");
         }
-        if let Some(why) = hub_fault(uri) {
+        if let Some(why) = uri_fault(uri) {
             found.below(".model.storageUri", format!("KServe does not fetch `{uri}`"), why);
         }
         let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
@@ -124,11 +124,16 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Returns what to write instead of a model of Hugging Face without its owner (KServe, kserve_storage).
-fn hub_fault(uri: &str) -> Option<&'static str> {
-    let name = uri.strip_prefix("hf://")?;
+/// Returns what to write instead of a URI without a scheme, or of a model of Hugging Face without its owner
+/// (KServe, kserve_storage).
+fn uri_fault(uri: &str) -> Option<&'static str> {
+    let Some((scheme, name)) = uri.split_once("://") else {
+        let is_typed = uri.contains(":/") && !is_placeholder(uri);
+        return is_typed.then_some("write two slashes after the scheme: `pvc://CLAIM/PATH`");
+    };
     let is_open = is_placeholder(name) || name.contains('$');
-    (name.split('/').count() != 2 && !is_open).then_some("write `hf://OWNER/MODEL`")
+    let is_wrong = scheme == "hf" && name.split('/').count() != 2 && !is_open;
+    is_wrong.then_some("write `hf://OWNER/MODEL`")
 }
 
 /// Schemes of models and of adapters (KServe, pkg/controller/v1alpha2/llmisvc).
@@ -160,7 +165,7 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
         let uri = text(holder, "uri");
         let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
         let fault = match schemes.contains(&scheme) {
-            true => hub_fault(uri).map(str::to_owned),
+            true => uri_fault(uri).map(str::to_owned),
             false => {
                 let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
                 Some(format!("write a URI with {}", schemes.join(", ")))

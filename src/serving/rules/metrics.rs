@@ -116,10 +116,20 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     for (owner, scaler) in view.of_kind("ScaledObject") {
         let pods =
             target(view, scaler).into_iter().flat_map(|(number, _)| view.templates_of(number));
-        let own = releases(pods.filter_map(|pods| pods.engine.as_ref()));
+        let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
+        let runs =
+            |program| !engines.is_empty() && engines.iter().all(|one| one.program == program);
+        let others = [(Program::Vllm, "sglang:"), (Program::Sglang, "vllm:")];
+        let other = others.into_iter().find(|(program, _)| runs(*program));
         for (at, query) in queries(scaler).enumerate() {
             let path = format!(".spec.triggers[{at}].metadata.query");
-            all.push((owner, path, query, own.clone(), true));
+            let mut words = words(query).into_iter();
+            if let Some(name) = other.and_then(|(_, of)| words.find(|word| word.starts_with(of))) {
+                let message = format!("`{name}` of {scaler} is a metric of another engine");
+                let finding = found.push(owner, path.as_str(), message, "use one of its engine");
+                finding.code(Code::ServingAutoscaler).field("autoscaling");
+            }
+            all.push((owner, path, query, releases(engines.iter().copied()), true));
         }
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
         for (container, path) in template.all_containers() {
             let engine = template.engine.as_ref().filter(|engine| engine.path == path);
             let (words, mut found) = (words(container), found.at(template.owner, path));
+            lost(&words, &mut found);
             // Other programs and those of scripts may read the form themselves.
             let judged = match (script_at(&words), engine) {
                 (Some(at), _) => words.get(at..=at),
@@ -59,6 +60,32 @@ fn references(word: &str) -> impl Iterator<Item = String> {
         let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
     })
+}
+
+/// Reports arguments of a shell behind its script, which are parameters that the script does not use.
+fn lost(words: &[String], found: &mut Reporter<'_>) {
+    let Some(at) = script_at(words) else { return };
+    let (Some(script), Some([name, rest @ ..])) = (words.get(at), words.get(at + 1..)) else {
+        return;
+    };
+    let mut parameters = script.split('$').skip(1).map(|part| part.trim_start_matches('{'));
+    let is_used =
+        parameters.any(|part| part.starts_with(|c: char| c.is_ascii_digit() || "@*#".contains(c)));
+    let is_flag = name.len() > 2 && name.starts_with('-');
+    if !is_used && (is_flag || !rest.is_empty()) {
+        let message =
+            format!("the shell runs `{}` without the arguments behind it", first_line(script));
+        let finding = found.push(message, "write the whole command in one argument");
+        finding
+            .why("they are parameters of the script, which does not use them", "POSIX shell, -c");
+    }
+}
+
+/// Returns the first line of a text, with a mark if there are more.
+fn first_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    if lines.next().is_some() { first + " …" } else { first }
 }
 
 /// Reports variables of an engine in the forms of shells.
@@ -261,12 +288,16 @@ pub(crate) fn visible_devices((_, template, engine): Context<'_>, found: &mut Re
     let seen = numbers.iter().take_while(|number| **number < count).count();
     let are_enough =
         seen > 0 && ranks(engine, template).is_none_or(|ranks| seen as u64 >= u64::from(ranks));
-    if let Some(number) = numbers.get(seen).filter(|_| count > 0 && !are_enough) {
-        let message = format!(
-            "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
-        );
-        found.below(".env", message, "remove the variable");
+    if count == 0 || are_enough || numbers.is_empty() {
+        return;
     }
+    let why = match numbers.get(seen) {
+        Some(number) => {
+            format!("names device {number}, but the container has {count}, numbered from 0")
+        }
+        None => format!("names {seen} of {count} devices, but the ranks use more"),
+    };
+    found.below(".env", format!("`CUDA_VISIBLE_DEVICES` {why}"), "remove the variable");
 }
 
 /// Checks that GKE adds the container that mounts buckets (GKE docs, Cloud Storage FUSE).
