@@ -12,6 +12,7 @@ pub(super) mod argparse;
 pub(super) mod checkpoint;
 pub(super) mod fields;
 pub(super) mod go_flags;
+pub(super) mod hardware;
 pub(super) mod image;
 mod json_flag;
 pub(super) mod kinds;
