@@ -230,7 +230,7 @@ fn split_value(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Parses an embedded file.
-fn json<T: DeserializeOwned + Default>(text: &str) -> T {
+pub(super) fn json<T: DeserializeOwned + Default>(text: &str) -> T {
     // Without an error: the tests read every table.
     serde_json::from_str(text).unwrap_or_default()
 }

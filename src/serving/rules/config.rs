@@ -319,39 +319,11 @@ fn filters(
     }
 }
 
-/// A key whose value is the name of a plugin: the path of the maps with it, in which `[]` stands for each
-/// item of a list, the key, and true if it is required.
-type Reference = (&'static str, &'static str, bool);
-
-/// All references, of all releases. Source: the loader of llm-d-router 0.10, which fails to start with a
-/// reference to a missing plugin.
-const REFERENCES: &[Reference] = &[
-    ("schedulingProfiles.[].plugins.[]", "pluginRef", true),
-    ("dataLayer.sources.[]", "pluginRef", true),
-    ("dataLayer.sources.[].extractors.[]", "pluginRef", true),
-    ("dataLayer.discovery", "pluginRef", true),
-    ("dataLayer.peerDiscovery", "pluginRef", true),
-    ("data.sources.[]", "pluginRef", true),
-    ("data.sources.[].extractors.[]", "pluginRef", true),
-    ("requestHandler.parsers.[]", "pluginRef", true),
-    ("parser", "pluginRef", true),
-    ("saturationDetector", "pluginRef", false),
-    ("dataLayer", "crossReplicaSyncerPluginRef", false),
-    ("flowControl", "usageLimitPolicyPluginRef", false),
-    ("flowControl.saturationDetector", "pluginRef", false),
-    ("flowControl.defaultPriorityBand", "fairnessPolicyRef", false),
-    ("flowControl.defaultPriorityBand", "orderingPolicyRef", false),
-    ("flowControl.defaultNegativePriorityBand", "fairnessPolicyRef", false),
-    ("flowControl.defaultNegativePriorityBand", "orderingPolicyRef", false),
-    ("flowControl.priorityBands.[]", "fairnessPolicyRef", false),
-    ("flowControl.priorityBands.[]", "orderingPolicyRef", false),
-];
-
 /// Reports references to missing plugins. `own` are the plugin names in the configuration.
 fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
-    for (path, key, is_required) in REFERENCES {
+    for (path, key, is_required) in plugins::REFERENCES.iter() {
         walk(config, path, "", &mut |map, place| {
-            let name = map.get(*key).and_then(Json::as_str).unwrap_or_default();
+            let name = map.get(key).and_then(Json::as_str).unwrap_or_default();
             // Policies and detectors can be referenced by type, without a plugin entry.
             let by_type = !is_required && (name.is_empty() || plugins::is_known(name));
             if own.contains(&name) || by_type {

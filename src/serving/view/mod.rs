@@ -148,11 +148,6 @@ impl Picker<'_> {
         let has = |config: &Json| config.pointer("/dataLayer/discovery").is_some();
         self.config.is_none() || self.known_config().is_some_and(|(_, _, config)| has(config))
     }
-
-    /// Returns true if several replicas have the same state.
-    pub(super) fn can_be_several(&self) -> bool {
-        self.known_config().is_some_and(|(_, _, config)| can_be_several(config))
-    }
 }
 
 /// Returns the maps in a JSON tree, those around others first.
