@@ -211,7 +211,8 @@ fn candidates<'v>(
             template: None,
             spec: service.spec(),
         };
-        return view.services_like(labels(), near).into_iter().map(of_service).collect();
+        let services = view.index.services.candidates(labels(), near).into_iter();
+        return services.map(|number| of_service(&view.manifests[number])).collect();
     }
 
     let of_pods = |pods: &'v Template<'v>, template| Candidate {

@@ -428,17 +428,6 @@ impl<'a> View<'a> {
         wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, service))
     }
 
-    /// Returns the Services in the namespace of `near`, or in all namespaces, that may have these labels.
-    pub(super) fn services_like<'w>(
-        &self,
-        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
-        near: Option<&Manifest>,
-    ) -> Vec<&'a Manifest> {
-        let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
-        let candidates = self.index.services.candidates(wanted, near).into_iter();
-        candidates.map(|at| &self.manifests[services[at]]).collect()
-    }
-
     /// Returns the templates of a manifest.
     pub(super) fn templates_of<'v>(
         &'v self,
