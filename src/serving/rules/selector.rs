@@ -102,10 +102,6 @@ pub(super) struct Candidate<'v> {
 }
 
 impl Candidate<'_> {
-    fn is_selected(&self, wanted: &[Requirement<'_>]) -> bool {
-        wanted.iter().all(|requirement| requirement.fits(&self.labels))
-    }
-
     /// Returns true if it runs an engine or a picker, or is a Service.
     fn is_ours(&self) -> bool {
         self.template.is_none_or(|template| template.engine.is_some())
@@ -242,7 +238,7 @@ pub(super) fn selected<'v>(
     near: Option<&Manifest>,
 ) -> Vec<Candidate<'v>> {
     let mut all = candidates(view, kind, wanted, near);
-    all.retain(|candidate| candidate.is_selected(wanted));
+    all.retain(|candidate| wanted.iter().all(|one| one.fits(&candidate.labels)));
     all
 }
 
