@@ -31,26 +31,28 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
             let hint = "write `kind: EndpointPickerConfig`";
             found.below(".kind", "not an EndpointPickerConfig", hint);
         }
-        plugin_names(config, &mut found);
+        unique_names(config, &mut found);
         references(config, &mut found);
     }
 }
 
-/// Checks that plugins have types and unique names.
-fn plugin_names(config: &Json, found: &mut Reporter<'_>) {
-    let mut names = BTreeSet::new();
-    for (index, plugin) in list(config, "plugins").iter().enumerate() {
-        let place = format!(".plugins[{index}]");
-        let kind = text(plugin, "type");
-        if kind.is_empty() {
-            found.below(&place, "plugin has no `type`", "set `type`");
-            continue;
-        }
-
-        let name = plugin.get("name").and_then(Json::as_str).unwrap_or(kind);
-        if !names.insert(name) {
-            let hint = "give each plugin a unique `name`";
-            found.below(&place, format!("duplicate plugin name `{name}`"), hint);
+/// Checks that plugins have types and unique names, and profiles unique names.
+fn unique_names(config: &Json, found: &mut Reporter<'_>) {
+    for (list_key, what, required) in
+        [("plugins", "plugin", "type"), ("schedulingProfiles", "profile", "name")]
+    {
+        let mut names = BTreeSet::new();
+        for (index, item) in list(config, list_key).iter().enumerate() {
+            let place = format!(".{list_key}[{index}]");
+            let usual = text(item, required);
+            let name = item.get("name").and_then(Json::as_str).unwrap_or(usual);
+            if usual.is_empty() {
+                let hint = format!("set `{required}`");
+                found.below(&place, format!("{what} has no `{required}`"), hint);
+            } else if !names.insert(name) {
+                let hint = format!("give each {what} a unique `name`");
+                found.below(&place, format!("duplicate {what} name `{name}`"), hint);
+            }
         }
     }
 }
@@ -61,22 +63,15 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
     let names: Vec<&str> = types.keys().copied().collect();
     check_references(config, &names, found);
     let profiles = list(config, "schedulingProfiles");
-    let mut seen = BTreeSet::new();
     for (index, profile) in profiles.iter().enumerate() {
-        let name = text(profile, "name");
-        let place = format!(".schedulingProfiles[{index}]");
-        if name.is_empty() {
-            found.below(&place, "profile has no `name`", "set `name`");
-        } else if !seen.insert(name) {
-            let hint = "give each profile a unique name";
-            found.below(&place, format!("duplicate profile name `{name}`"), hint);
-        }
         // llm-d-router, SchedulerProfile.AddPlugins.
         let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
         let used = list(profile, "plugins").iter().map(|one| text(one, "pluginRef"));
         let pickers: Vec<&str> = used.filter(is_picker).collect();
         if let [one, other, ..] = pickers[..] {
+            let name = text(profile, "name");
             let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
+            let place = format!(".schedulingProfiles[{index}]");
             found.below(&place, message, "keep one of them");
         }
     }

@@ -149,8 +149,7 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     // The model has the architecture of a generating one, which SGLang takes it for.
     const EMBEDDERS: [&str; 2] = ["qwen3-embedding", "gte-qwen2"];
     let model = engine.model.as_deref().unwrap_or_default();
-    let flags = engine.known_flags().filter(|_| engine.program == Program::Sglang);
-    if flags.is_some_and(|flags| !flags.has("is-embedding"))
+    if engine.flags_of(Program::Sglang).is_some_and(|flags| !flags.has("is-embedding"))
         && EMBEDDERS.iter().any(|name| model.to_ascii_lowercase().contains(name))
     {
         let message = format!("`{model}` is served as a model that generates text");

@@ -404,6 +404,11 @@ impl<'a> Engine<'a> {
         Some(&self.flags).filter(|flags| !flags.are_open())
     }
 
+    /// Returns its flags if it is this program and they are all known.
+    pub(crate) fn flags_of(&self, program: Program) -> Option<&Flags> {
+        self.known_flags().filter(|_| self.program == program)
+    }
+
     /// Returns true if it has no server.
     pub(crate) fn is_headless(&self) -> bool {
         match self.program {
