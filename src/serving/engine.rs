@@ -337,7 +337,7 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let leader = LEADER.replace("$ADDRESS", &format!("${}", server.address_variable));
     let script = format!("{leader}{script}");
     // The arguments after the script start with `$0`.
-    (texts(&["/bin/bash", "-c", &script, server.key]), args)
+    (texts(&["/bin/bash", "-c", &script, server.table.key]), args)
 }
 
 /// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.

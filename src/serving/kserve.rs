@@ -197,43 +197,33 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
     ]
 }
 
-/// Keys of `[[serving]]` without effect, by what decides in their place.
-const NOT_OURS: &[(&[&str], &str)] = &[
-    (
-        &[
-            "engine.preset",
-            "engine.shared-memory",
-            "engine.capabilities",
-            "engine.startup-minutes",
-            "service-account-annotations",
-            "queue",
-            "cache",
-            "epp.pod",
-            "epp.tokenizer-image",
-            "prefill.sidecar-image",
-            "disaggregated-set",
-            "epp.failure-mode",
-            "epp.flags",
-            "route.gateway-class",
-            "route.provider",
-            "route.auth",
-            "objectives",
-            "rewrites",
-            "monitoring",
-            "network-policy",
-            "disruption-budget",
-        ],
-        "remove the key, which KServe's presets decide, or `form`",
-    ),
-    (
-        &[
-            "autoscaling.waiting",
-            "autoscaling.prometheus",
-            "autoscaling.metrics",
-            "autoscaling.metric",
-        ],
-        "remove the key: KServe's controller has the metrics and the URL of Prometheus",
-    ),
+/// Keys of `[[serving]]` without effect.
+const NOT_OURS: &[&str] = &[
+    "engine.preset",
+    "engine.shared-memory",
+    "engine.capabilities",
+    "engine.startup-minutes",
+    "service-account-annotations",
+    "queue",
+    "cache",
+    "epp.pod",
+    "epp.tokenizer-image",
+    "prefill.sidecar-image",
+    "disaggregated-set",
+    "epp.failure-mode",
+    "epp.flags",
+    "route.gateway-class",
+    "route.provider",
+    "route.auth",
+    "objectives",
+    "rewrites",
+    "monitoring",
+    "network-policy",
+    "disruption-budget",
+    "autoscaling.waiting",
+    "autoscaling.prometheus",
+    "autoscaling.metrics",
+    "autoscaling.metric",
 ];
 
 /// Reports an error for each key without effect.
@@ -243,10 +233,16 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
         let error = Diagnostic::error(Code::ServingProfile, message).hint(hint);
         diagnostics.push(error.at(config.place(key)));
     };
-    for (keys, hint) in NOT_OURS {
-        for key in keys.iter().filter(|key| config.written(key).is_some()) {
-            report(key, hint);
-        }
+    for key in NOT_OURS.iter().filter(|key| config.written(key).is_some()) {
+        report(
+            key,
+            match key.starts_with("autoscaling.") {
+                true => {
+                    "remove the key: KServe's controller has the metrics and the URL of Prometheus"
+                }
+                false => "remove the key, which KServe's presets decide, or `form`",
+            },
+        );
     }
     if config.engine.kind != EngineKind::Vllm {
         report("engine.kind", "remove the key, or `form`: KServe's presets start vLLM");

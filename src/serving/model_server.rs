@@ -6,22 +6,21 @@ mod vllm;
 
 use super::build::push_new;
 use super::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
-use super::releases::image;
+use super::releases::{ProgramTable, engines, image};
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::view::flags::Flags;
 use super::{pod_fields, presets};
 use crate::config::serving::{EngineKind, Model, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use serde_json::{Value as Json, json};
+use std::sync::LazyLock;
 
 pub(super) use vllm::transfer_config;
 
 /// The program of an engine.
 pub(super) struct ModelServer {
-    /// Name in messages.
-    pub(super) name: &'static str,
-    /// Value of `engine.kind`, and key of its images in `releases`.
-    pub(super) key: &'static str,
+    /// Facts about its releases. Its key is the value of `engine.kind`.
+    pub(super) table: &'static LazyLock<ProgramTable>,
     /// Words that start it.
     pub(super) command: &'static [&'static str],
     /// The arguments that keys become, in order. A key may be the name of a part of the pod, such as
@@ -50,8 +49,6 @@ pub(super) struct ModelServer {
     pub(super) kv_connector: &'static str,
     /// Flag with the number of tokens in a block of the KV cache.
     pub(super) block_size_flag: &'static str,
-    /// First segments of the paths that it serves.
-    pub(super) paths: &'static [&'static str],
 }
 
 /// Arguments that keys set, with the key; `port` is set by the chart.
@@ -114,19 +111,12 @@ pub(super) struct Limit {
     hint: &'static str,
 }
 
-static ALL: [&ModelServer; 2] = [&vllm::SERVER, &sglang::SERVER];
-
 /// Returns the model server of a configuration.
 pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
     match config.engine.kind {
         EngineKind::Vllm => &vllm::SERVER,
         EngineKind::Sglang => &sglang::SERVER,
     }
-}
-
-/// Returns true if a model server serves paths with this first segment.
-pub(super) fn serves(segment: &str) -> bool {
-    ALL.iter().any(|server| server.paths.contains(&segment))
 }
 
 /// Reports settings that the model server does not support, and an image of another one.
@@ -150,11 +140,11 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     }
 
     let image = &config.engine.image;
-    let other = ALL.into_iter().find(|other| image::is_of(image, other.key));
-    if let Some(ModelServer { name, key, .. }) = other.filter(|_| !image::is_of(image, server.key))
-    {
+    let own = server.table;
+    let other = engines().into_iter().find(|other| image::is_of(image, other.key));
+    if let Some(ProgramTable { name, key, .. }) = other.filter(|_| !image::is_of(image, own.key)) {
         let message =
-            format!("image `{image}` is one of {name}, but the chart starts {}", server.name);
+            format!("image `{image}` is one of {name}, but the chart starts {}", own.name);
         let hint = format!("write `kind = \"{key}\"` in `engine`, or use another image");
         let error = Diagnostic::error(Code::InvalidValue, message).hint(hint);
         diagnostics.push(error.at(config.place("engine.image")));
@@ -252,9 +242,11 @@ fn events(workload: &Workload<'_>, block_size: &str, mut settings: Json) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
+    use super::{ModelServer, sglang, vllm};
     use crate::config::declare::Declared;
     use crate::config::serving::{EngineKind, ServingConfig};
+
+    static ALL: [&ModelServer; 2] = [&vllm::SERVER, &sglang::SERVER];
 
     #[test]
     fn tables_have_the_same_keys_in_the_same_order() {
@@ -263,7 +255,10 @@ mod tests {
             .map(|server| server.arguments.iter().map(|(key, _)| *key).collect())
             .collect();
         assert_eq!(keys[0], keys[1]);
-        assert_eq!(ALL.iter().map(|server| server.key).collect::<Vec<_>>(), EngineKind::NAMES);
+        assert_eq!(
+            ALL.iter().map(|server| server.table.key).collect::<Vec<_>>(),
+            EngineKind::NAMES
+        );
     }
 
     #[test]
@@ -272,7 +267,7 @@ mod tests {
             for limit in server.limits {
                 let first = limit.key.split('.').next().unwrap_or_default();
                 assert!(ServingConfig::table().key(first).is_some(), "{}", limit.key);
-                assert!(limit.message.contains(server.name), "{}", limit.message);
+                assert!(limit.message.contains(server.table.name), "{}", limit.message);
             }
         }
     }

@@ -256,40 +256,36 @@ fn granted(name: &str, binding: &str, account: &str, labels: &Json, rules: &Json
     [with(object(api, "Role", name, labels), "rules", rules), with(bound, "roleRef", &reference)]
 }
 
+/// Returns a rule of RBAC.
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Json {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
 /// Returns the subjects of a binding to a ServiceAccount of the release.
 fn subjects(account: &str) -> Value {
     value!([{"kind": "ServiceAccount", "name": account, "namespace": Expr::ReleaseNamespace}])
 }
 
 fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
-    let read = json!(["get", "watch", "list"]);
-    let kinds = json!(["inferenceobjectives", "inferencemodelrewrites"]);
-    let mut rules = vec![json!({
-        "apiGroups": ["inference.networking.x-k8s.io"], "resources": kinds, "verbs": read,
-    })];
+    let read = ["get", "watch", "list"];
+    let kinds = ["inferenceobjectives", "inferencemodelrewrites"];
+    let mut rules = vec![rule("inference.networking.x-k8s.io", &kinds, &read)];
 
     if config.profile.llm_d {
-        rules.push(json!({"apiGroups": ["llm-d.ai"], "resources": kinds, "verbs": read}));
+        rules.push(rule("llm-d.ai", &kinds, &read));
     }
-    rules.push(json!({
-        "apiGroups": [group_of(config.profile.pool)], "resources": ["inferencepools"], "verbs": read,
-    }));
+    rules.push(rule(group_of(config.profile.pool), &["inferencepools"], &read));
 
     let pools = format!("{name}-non-sa");
     let pods = format!("{name}-sa");
     let mut objects = Vec::new();
     objects.extend(granted(&pools, &pools, name, labels, &Json::Array(rules)));
-    let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": read}]);
+    let rules = json!([rule("", &["pods"], &read)]);
     objects.extend(granted(&pods, &pods, name, labels, &rules));
     if config.epp.replicas > 1 {
-        let rules = json!([
-            {
-                "apiGroups": ["coordination.k8s.io"],
-                "resources": ["leases"],
-                "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
-            },
-            {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
-        ]);
+        let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+        let leases = rule("coordination.k8s.io", &["leases"], &all);
+        let rules = json!([leases, rule("", &["events"], &["create", "patch"])]);
         let role = format!("{name}-leader-election");
         objects.extend(granted(&role, &format!("{role}-binding"), name, labels, &rules));
     }
@@ -305,12 +301,8 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
     // Models of one name in two namespaces would otherwise share a ClusterRole.
     let cluster_name = || with_namespace(&format!("{}-", config.name), "-epp");
     let rules = json!([
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-        {
-            "apiGroups": ["authorization.k8s.io"],
-            "resources": ["subjectaccessreviews"],
-            "verbs": ["create"],
-        },
+        rule("authentication.k8s.io", &["tokenreviews"], &["create"]),
+        rule("authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
     ]);
 

@@ -74,12 +74,7 @@ pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json)
 
 /// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
 pub(super) fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
-    is_one_of(model_server::of(config).paths, path)
-}
-
-fn is_one_of(paths: &[&str], path: &str) -> bool {
-    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    paths.contains(&first)
+    model_server::of(config).table.serves(path)
 }
 
 fn gateway(route: &RouteConfig, class: &str) -> Object {
@@ -187,7 +182,7 @@ mod tests {
             ("/team/chat", false),
             ("/team/v1", false),
         ] {
-            assert_eq!(super::is_one_of(&["", "v1"], path), known, "{path}");
+            assert_eq!(crate::releases::VLLM.serves(path), known, "{path}");
         }
     }
 

@@ -20,8 +20,7 @@ const BOOTSTRAP_PORT: u16 = 8998;
 
 /// The table of SGLang.
 pub(super) static SERVER: ModelServer = ModelServer {
-    name: "SGLang",
-    key: "sglang",
+    table: &SGLANG,
     command: &["python3", "-m", "sglang.launch_server"],
     arguments: &[
         ("model", |workload, _| flag("model-path", model_argument(&workload.config.model))),
@@ -119,26 +118,6 @@ pub(super) static SERVER: ModelServer = ModelServer {
     transfer_port: BOOTSTRAP_PORT,
     kv_connector: "sglang",
     block_size_flag: "page-size",
-    paths: &[
-        "",
-        "v1",
-        "health",
-        "health_generate",
-        "ping",
-        "metrics",
-        "generate",
-        "encode",
-        "classify",
-        "model_info",
-        "server_info",
-        "get_model_info",
-        "get_server_info",
-        "tokenize",
-        "detokenize",
-        "invocations",
-        "docs",
-        "openapi.json",
-    ],
 };
 
 /// Shell script that starts a pod of a group. An IPv6 address is in brackets before a port.

@@ -7,6 +7,7 @@ use super::{
 use crate::build::field_variable;
 use crate::config::serving::Topology;
 use crate::engine::Pod;
+use crate::releases::VLLM;
 use crate::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Workload};
 use crate::wide_ep;
 use serde_json::{Value as Json, json};
@@ -16,8 +17,7 @@ const SIDE_CHANNEL_PORT: u16 = 5600;
 
 /// The table of vLLM.
 pub(super) static SERVER: ModelServer = ModelServer {
-    name: "vLLM",
-    key: "vllm",
+    table: &VLLM,
     command: &["vllm", "serve"],
     arguments: &[
         ("model", |workload, _| vec![model_argument(&workload.config.model)]),
@@ -75,26 +75,6 @@ pub(super) static SERVER: ModelServer = ModelServer {
     transfer_port: SIDE_CHANNEL_PORT,
     kv_connector: "nixlv2",
     block_size_flag: "block-size",
-    paths: &[
-        "",
-        "v1",
-        "v2",
-        "health",
-        "ping",
-        "load",
-        "version",
-        "metrics",
-        "tokenize",
-        "detokenize",
-        "pooling",
-        "classify",
-        "score",
-        "rerank",
-        "invocations",
-        "inference",
-        "docs",
-        "openapi.json",
-    ],
 };
 
 /// Returns the arguments that distribute an engine over ranks and pods.

@@ -12,6 +12,7 @@ pub(super) mod argparse;
 pub(super) mod checkpoint;
 pub(super) mod fields;
 pub(super) mod go_flags;
+pub(super) mod hardware;
 pub(super) mod image;
 mod json_flag;
 pub(super) mod kinds;
@@ -105,11 +106,16 @@ pub(super) struct ProgramTable {
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
+    /// First segments of the paths that it serves.
+    pub(super) segments: Named<()>,
     /// Abilities of its parser: of Go programs `pflag`; of pickers also `strict_parameters` and `gate_assign`.
     pub(super) behaviors: Named<()>,
     /// Its Prometheus metrics without prefix, and the `_total` of counters, with their kinds; an empty one is not
     /// known.
     pub(super) metrics: Named<String>,
+    /// Beginnings of metrics under its prefix of older releases than those of the table, and of the router of
+    /// its production stack (vllm_router, services/metrics_service).
+    pub(super) other_metrics: Named<()>,
     /// Relations between its flags.
     pub(super) relations: Named<Relation>,
 }
@@ -162,6 +168,12 @@ impl ProgramTable {
         let mut all = REPLACEMENTS.get(self.key).into_iter().flatten();
         let (old, _) = all.find(|(old, new)| name(new).as_deref() == Some(flag) && has(old))?;
         Some(format!("write `--{old}`"))
+    }
+
+    /// Returns true if it serves paths with the first segment of this one.
+    pub(super) fn serves(&self, path: &str) -> bool {
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        self.segments.has(first, None)
     }
 
     /// Returns a judge of its settings at a release.
@@ -218,7 +230,7 @@ fn split_value(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Parses an embedded file.
-fn json<T: DeserializeOwned + Default>(text: &str) -> T {
+pub(super) fn json<T: DeserializeOwned + Default>(text: &str) -> T {
     // Without an error: the tests read every table.
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -247,8 +259,10 @@ fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable 
         env: table.names("env"),
         env_types: table.names("env_types"),
         paths: table.names("paths"),
+        segments: table.names("segments"),
         behaviors: table.names("behaviors"),
         metrics: table.names("metrics"),
+        other_metrics: table.names("other_metrics"),
         relations: table.names("relations"),
         releases: table.releases,
     }
@@ -267,10 +281,15 @@ fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
     }
 }
 
+/// Returns the tables of engines.
+pub(super) fn engines() -> [&'static ProgramTable; 2] {
+    [&SGLANG, &VLLM]
+}
+
 /// The full names of flags of engines, by other names: short names, and shorter long ones.
 static FULL_NAMES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let mut names = BTreeMap::new();
-    for table in [&*SGLANG, &*VLLM] {
+    for table in engines() {
         for (alias, flags) in &table.aliases {
             let alias = alias.trim_start_matches('-');
             for flag in flags {

@@ -35,8 +35,7 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
 
 /// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.
 pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let is_own = engine.program == Program::Vllm && !template.completed;
-    let flags = engine.known_flags().filter(|_| is_own);
+    let flags = engine.flags_of(Program::Vllm).filter(|_| !template.completed);
     for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")) {
         if !item.contains(['=', '{']) && !is_placeholder(item) {
             let message = format!("`{item}` of `--lora-modules` has no path");

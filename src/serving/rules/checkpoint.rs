@@ -9,8 +9,7 @@ const FAMILIES: [&str; 3] = ["awq", "gptq", "fp8"];
 
 /// Checks the arguments that vLLM compares with the configuration of the model (its ModelConfig).
 pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let flags = engine.known_flags().filter(|_| engine.program == Program::Vllm);
-    let Some(flags) = flags else { return };
+    let Some(flags) = engine.flags_of(Program::Vllm) else { return };
     if flags.has("tool-call-parser") && !flags.is_on("enable-auto-tool-choice") {
         let message = "`--tool-call-parser` has no effect without `--enable-auto-tool-choice`";
         let finding = found.push(message, "add `--enable-auto-tool-choice`").warning();

@@ -31,26 +31,28 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
             let hint = "write `kind: EndpointPickerConfig`";
             found.below(".kind", "not an EndpointPickerConfig", hint);
         }
-        plugin_names(config, &mut found);
+        unique_names(config, &mut found);
         references(config, &mut found);
     }
 }
 
-/// Checks that plugins have types and unique names.
-fn plugin_names(config: &Json, found: &mut Reporter<'_>) {
-    let mut names = BTreeSet::new();
-    for (index, plugin) in list(config, "plugins").iter().enumerate() {
-        let place = format!(".plugins[{index}]");
-        let kind = text(plugin, "type");
-        if kind.is_empty() {
-            found.below(&place, "plugin has no `type`", "set `type`");
-            continue;
-        }
-
-        let name = plugin.get("name").and_then(Json::as_str).unwrap_or(kind);
-        if !names.insert(name) {
-            let hint = "give each plugin a unique `name`";
-            found.below(&place, format!("duplicate plugin name `{name}`"), hint);
+/// Checks that plugins have types and unique names, and profiles unique names.
+fn unique_names(config: &Json, found: &mut Reporter<'_>) {
+    for (list_key, what, required) in
+        [("plugins", "plugin", "type"), ("schedulingProfiles", "profile", "name")]
+    {
+        let mut names = BTreeSet::new();
+        for (index, item) in list(config, list_key).iter().enumerate() {
+            let place = format!(".{list_key}[{index}]");
+            let usual = text(item, required);
+            let name = item.get("name").and_then(Json::as_str).unwrap_or(usual);
+            if usual.is_empty() {
+                let hint = format!("set `{required}`");
+                found.below(&place, format!("{what} has no `{required}`"), hint);
+            } else if !names.insert(name) {
+                let hint = format!("give each {what} a unique `name`");
+                found.below(&place, format!("duplicate {what} name `{name}`"), hint);
+            }
         }
     }
 }
@@ -61,22 +63,15 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
     let names: Vec<&str> = types.keys().copied().collect();
     check_references(config, &names, found);
     let profiles = list(config, "schedulingProfiles");
-    let mut seen = BTreeSet::new();
     for (index, profile) in profiles.iter().enumerate() {
-        let name = text(profile, "name");
-        let place = format!(".schedulingProfiles[{index}]");
-        if name.is_empty() {
-            found.below(&place, "profile has no `name`", "set `name`");
-        } else if !seen.insert(name) {
-            let hint = "give each profile a unique name";
-            found.below(&place, format!("duplicate profile name `{name}`"), hint);
-        }
         // llm-d-router, SchedulerProfile.AddPlugins.
         let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
         let used = list(profile, "plugins").iter().map(|one| text(one, "pluginRef"));
         let pickers: Vec<&str> = used.filter(is_picker).collect();
         if let [one, other, ..] = pickers[..] {
+            let name = text(profile, "name");
             let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
+            let place = format!(".schedulingProfiles[{index}]");
             found.below(&place, message, "keep one of them");
         }
     }
@@ -319,39 +314,11 @@ fn filters(
     }
 }
 
-/// A key whose value is the name of a plugin: the path of the maps with it, in which `[]` stands for each
-/// item of a list, the key, and true if it is required.
-type Reference = (&'static str, &'static str, bool);
-
-/// All references, of all releases. Source: the loader of llm-d-router 0.10, which fails to start with a
-/// reference to a missing plugin.
-const REFERENCES: &[Reference] = &[
-    ("schedulingProfiles.[].plugins.[]", "pluginRef", true),
-    ("dataLayer.sources.[]", "pluginRef", true),
-    ("dataLayer.sources.[].extractors.[]", "pluginRef", true),
-    ("dataLayer.discovery", "pluginRef", true),
-    ("dataLayer.peerDiscovery", "pluginRef", true),
-    ("data.sources.[]", "pluginRef", true),
-    ("data.sources.[].extractors.[]", "pluginRef", true),
-    ("requestHandler.parsers.[]", "pluginRef", true),
-    ("parser", "pluginRef", true),
-    ("saturationDetector", "pluginRef", false),
-    ("dataLayer", "crossReplicaSyncerPluginRef", false),
-    ("flowControl", "usageLimitPolicyPluginRef", false),
-    ("flowControl.saturationDetector", "pluginRef", false),
-    ("flowControl.defaultPriorityBand", "fairnessPolicyRef", false),
-    ("flowControl.defaultPriorityBand", "orderingPolicyRef", false),
-    ("flowControl.defaultNegativePriorityBand", "fairnessPolicyRef", false),
-    ("flowControl.defaultNegativePriorityBand", "orderingPolicyRef", false),
-    ("flowControl.priorityBands.[]", "fairnessPolicyRef", false),
-    ("flowControl.priorityBands.[]", "orderingPolicyRef", false),
-];
-
 /// Reports references to missing plugins. `own` are the plugin names in the configuration.
 fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
-    for (path, key, is_required) in REFERENCES {
+    for (path, key, is_required) in plugins::REFERENCES.iter() {
         walk(config, path, "", &mut |map, place| {
-            let name = map.get(*key).and_then(Json::as_str).unwrap_or_default();
+            let name = map.get(key).and_then(Json::as_str).unwrap_or_default();
             // Policies and detectors can be referenced by type, without a plugin entry.
             let by_type = !is_required && (name.is_empty() || plugins::is_known(name));
             if own.contains(&name) || by_type {

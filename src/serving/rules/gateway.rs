@@ -1,7 +1,7 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::model_server;
+use super::super::releases::engines;
 use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{Engine, Template, is_placeholder, list, number, text, text_or};
 use super::super::view::{Manifest, View};
@@ -73,7 +73,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
     // Filters of the implementation may rewrite, too.
     let is_foreign = |path: &&str| {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let is_own = MORE_PATHS.contains(&first) || model_server::serves(first);
+        let is_own = MORE_PATHS.contains(&first) || engines().iter().any(|one| one.serves(first));
         !is_own && !is_placeholder(path) && list(rule, "filters").is_empty()
     };
     // Engines of the manifests that serve the usual paths.

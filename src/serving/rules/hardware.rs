@@ -1,6 +1,7 @@
 //! Invariants of devices: the images and data types that run on them, and the containers that get them.
 
 use super::super::invariants::{Context, Reporter};
+use super::super::releases::hardware::HARDWARE;
 use super::super::releases::image::{is_in, parts};
 use super::super::view::pods::{
     Engine, Program, Template, accelerators, is_true, list, mount_of, resources, text, variable,
@@ -11,37 +12,13 @@ use super::probe::{billions, bits, downloads};
 use crate::ir::quantity;
 use serde_json::Value as Json;
 
-/// Repositories of upstream's images, and the resource of the devices that they are built for.
-const BUILDS: [(&str, &str); 6] = [
-    ("vllm/vllm-openai", "nvidia.com/gpu"),
-    ("vllm/vllm-openai-rocm", "amd.com/gpu"),
-    ("rocm/vllm", "amd.com/gpu"),
-    ("vllm/vllm-tpu", "google.com/tpu"),
-    ("lmsysorg/sglang", "nvidia.com/gpu"),
-    ("lmsysorg/sglang-rocm", "amd.com/gpu"),
-];
-
-/// Words in tags of builds for other devices, and their resource; empty if it has several.
-const OTHER_BUILDS: [(&str, &str); 7] = [
-    ("rocm", "amd.com/gpu"),
-    ("mi3", "amd.com/gpu"),
-    ("tpu", "google.com/tpu"),
-    ("cpu", ""),
-    ("xpu", ""),
-    ("xeon", ""),
-    ("npu", ""),
-];
-
 /// Returns the resource of the devices that an image of upstream is built for.
 fn built_for(image: &str) -> Option<&'static str> {
-    let (_, usual) = BUILDS.iter().find(|(name, _)| is_in(image, name))?;
-    let other = OTHER_BUILDS.iter().find(|(word, _)| parts(image).1.contains(word));
-    Some(other.map_or(*usual, |(_, resource)| *resource)).filter(|resource| !resource.is_empty())
+    let usual = HARDWARE.builds.iter().find(|(name, _)| is_in(image, name))?;
+    let mut others = HARDWARE.other_builds.iter();
+    let (_, resource) = others.find(|(word, _)| parts(image).1.contains(word)).unwrap_or(usual);
+    Some(resource.as_str()).filter(|resource| !resource.is_empty())
 }
-
-/// Words in labels of nodes whose GPUs have a compute capability below 8.0, which bfloat16 needs.
-const WITHOUT_BFLOAT16: [&str; 6] =
-    ["tesla-t4", "tesla-v100", "tesla-p4", "tesla-p100", "g4dn.", "_t4_v3"];
 
 /// Returns the labels that pods require of their nodes and that name devices, in lower case.
 fn devices(template: &Template<'_>) -> impl Iterator<Item = String> {
@@ -52,24 +29,11 @@ fn devices(template: &Template<'_>) -> impl Iterator<Item = String> {
     labels.filter_map(|(_, label)| Some(label.as_str()?.to_ascii_lowercase()))
 }
 
-/// Gigabytes of memory of devices, by words in labels of their nodes. Others have it in the label.
-const MEMORY: [(&str, u32); 9] = [
-    ("t4", 16),
-    ("l4", 24),
-    ("a10", 24),
-    ("a10g", 24),
-    ("l40s", 48),
-    ("a100", 40),
-    ("h100", 80),
-    ("h200", 141),
-    ("b200", 192),
-];
-
 /// Returns the gigabytes of memory of the device that the label of a node names.
 fn memory(label: &str) -> Option<u32> {
     let words = || label.split('-');
     let said = words().find_map(|word| word.strip_suffix("gb")?.parse().ok());
-    let by_name = || MEMORY.iter().find(|(name, _)| words().any(|word| word == *name));
+    let by_name = || HARDWARE.memory.iter().find(|(name, _)| words().any(|word| word == name));
     said.or_else(|| by_name().map(|(_, gigabytes)| *gigabytes))
 }
 
@@ -151,7 +115,8 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
         found.below(".resources", message, format!("add `{built}: 1` to its limits")).warning();
     }
 
-    let is_old = |label: &String| WITHOUT_BFLOAT16.iter().any(|mark| label.contains(mark));
+    let old = HARDWARE.without_bfloat16.iter();
+    let is_old = |label: &String| old.clone().any(|mark| label.contains(mark));
     let node = devices(template).find(is_old);
     if let Some(node) = node.filter(|_| engine.flags.text("dtype") == Some("bfloat16")) {
         let finding = found.push(format!("`{node}` has no bfloat16"), "write `--dtype=half`");
@@ -184,8 +149,7 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     // The model has the architecture of a generating one, which SGLang takes it for.
     const EMBEDDERS: [&str; 2] = ["qwen3-embedding", "gte-qwen2"];
     let model = engine.model.as_deref().unwrap_or_default();
-    let flags = engine.known_flags().filter(|_| engine.program == Program::Sglang);
-    if flags.is_some_and(|flags| !flags.has("is-embedding"))
+    if engine.flags_of(Program::Sglang).is_some_and(|flags| !flags.has("is-embedding"))
         && EMBEDDERS.iter().any(|name| model.to_ascii_lowercase().contains(name))
     {
         let message = format!("`{model}` is served as a model that generates text");

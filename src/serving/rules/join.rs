@@ -29,8 +29,8 @@ pub(super) fn known<'t, 'a>(
     template: &'t Template<'a>,
     program: Program,
 ) -> Option<(&'t Engine<'a>, &'t Flags)> {
-    let engine = template.engine.as_ref().filter(|engine| engine.program == program)?;
-    Some((engine, engine.known_flags()?))
+    let engine = template.engine.as_ref()?;
+    Some((engine, engine.flags_of(program)?))
 }
 
 /// Returns vLLM and its flags; `None` if other things set its ranks.

@@ -18,23 +18,6 @@ const SERIES: [(&str, &[&str]); 3] = [
     ("histogram", &["_bucket", "_sum", "_count", "_created"]),
 ];
 
-/// Metrics under vLLM's prefix of older releases than those of the table, and of the router of its
-/// production stack (vllm_router, services/metrics_service).
-const OTHERS: [&str; 12] = [
-    "avg_generation_throughput_toks_per_s",
-    "avg_prompt_throughput_toks_per_s",
-    "avg_decoding_length",
-    "avg_itl",
-    "avg_latency",
-    "current_qps",
-    "gpu_prefix_cache_",
-    "healthy_pods_total",
-    "num_decoding_requests",
-    "num_incoming_requests",
-    "num_prefill_requests",
-    "num_requests_swapped",
-];
-
 /// Returns the endings of the series of a metric; those of all kinds if its kind is not known.
 fn endings(kind: &str) -> impl Iterator<Item = &'static str> {
     let of_kind = SERIES.iter().filter(move |(known, _)| kind.is_empty() || *known == kind);
@@ -101,6 +84,7 @@ fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Optio
 
 /// Checks that queries of KEDA and rules of Prometheus name metrics that vLLM has.
 pub(crate) fn names(view: &View<'_>, found: &mut Found) {
+    let others = VLLM.other_metrics.names(None);
     let mut recorded = BTreeSet::new();
     let mut all = Vec::new();
     let of_all = releases(view.engines().map(|(_, engine)| engine));
@@ -141,7 +125,7 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
                     && !series.is_empty()
                     // A tool completes the name.
                     && !series.ends_with('_')
-                    && !OTHERS.iter().any(|other| series.starts_with(other))
+                    && !others.iter().any(|other| series.starts_with(other))
             });
             let of_series = series.and_then(|series| {
                 let all: Option<Vec<_>> = indices.iter().map(|at| wrong(series, *at)).collect();

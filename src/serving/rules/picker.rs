@@ -6,7 +6,7 @@ use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Template, is_placeholder, list, number, port_number, target_port, text,
 };
-use super::super::view::{Manifest, Picker, View, group_of, pairs};
+use super::super::view::{Manifest, Picker, View, can_be_several, group_of, pairs};
 use super::selector::monitored;
 use super::transfer::routers;
 use crate::diag::Severity;
@@ -363,7 +363,7 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                     found.push(picker.owner, path, message, hint);
                 }
             }
-        } else if count > 1 && !picker.can_be_several() {
+        } else if count > 1 && !picker.known_config().is_some_and(|one| can_be_several(one.2)) {
             let message = format!("{picker} has {count} replicas without leader election");
             let hint = "add `--ha-enable-leader-election`, or use one replica";
             let reason = "each replica schedules without the state of the others";

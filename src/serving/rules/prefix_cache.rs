@@ -31,8 +31,8 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
         scorer(plugins, found.at(owner, path));
         for template in &pods {
             let Some(engine) = &template.engine else { continue };
-            let known = engine.program == Program::Vllm && !engine.is_headless();
-            let Some(flags) = engine.known_flags().filter(|_| known) else { continue };
+            let flags = engine.flags_of(Program::Vllm).filter(|_| !engine.is_headless());
+            let Some(flags) = flags else { continue };
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
             events(index, engine, flags, reporter);
             let path = format!("{path}.plugins[{at}].parameters");

@@ -2,6 +2,7 @@
 //! that a model takes to load.
 
 use super::super::invariants::{Context, Found, Reporter};
+use super::super::releases::hardware::HARDWARE;
 use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
@@ -92,44 +93,15 @@ pub(super) fn billions(model: &str) -> Option<f64> {
     };
     let name = model.to_ascii_lowercase();
     let name = Some(name).filter(|name| !name.contains("distill")).unwrap_or_default();
-    let by_name = || SIZES.iter().find(|(known, _)| name.contains(known)).map(|(_, size)| *size);
-    words.filter_map(size).reduce(f64::max).or_else(by_name)
+    let by_name = || HARDWARE.sizes.iter().find(|(known, _)| name.contains(known));
+    words.filter_map(size).reduce(f64::max).or_else(|| by_name().map(|(_, size)| *size))
 }
-
-/// Billions of parameters of models without a number in their names, whose weights have 8 bits.
-const SIZES: [(&str, f64); 3] =
-    [("deepseek-r1", 671.0), ("deepseek-v3", 671.0), ("kimi-k2", 1_000.0)];
-
-/// Marks of quantized weights in names of models and values of `--quantization`, with the bits of a
-/// parameter.
-const QUANTIZED: &[(&[&str], f64)] = &[
-    (
-        &[
-            "awq",
-            "aqlm",
-            "2bit",
-            "w4a8",
-            "gptq",
-            "int4",
-            "4bit",
-            "w4a16",
-            "fp4",
-            "nvfp4",
-            "mxfp4",
-            "bnb",
-            "bitsandbytes",
-            "gpt-oss",
-        ],
-        4.0,
-    ),
-    (&["fp8", "int8", "8bit", "w8a8", "w8a16", "deepseek-r1", "deepseek-v3", "kimi-k2"], 8.0),
-];
 
 /// Returns the bits of a parameter: 16 unless a text marks quantized weights.
 pub(super) fn bits(texts: &[&str]) -> f64 {
     let lower: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
-    let has = |marks: &[&str]| lower.iter().any(|text| marks.iter().any(|m| text.contains(m)));
-    QUANTIZED.iter().find(|(marks, _)| has(marks)).map_or(16.0, |(_, bits)| *bits)
+    let has = |marks: &[String]| lower.iter().any(|text| marks.iter().any(|m| text.contains(m)));
+    HARDWARE.bits.iter().find(|(marks, _)| has(marks)).map_or(16.0, |(_, bits)| *bits)
 }
 
 /// Gigabytes per second that a disk of the node delivers at most: an array of NVMe drives.

@@ -1,7 +1,7 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::super::invariants::Found;
-use super::super::releases::{ProgramTable, SGLANG, VLLM, image};
+use super::super::releases::{engines, image};
 use super::super::view::View;
 use super::super::view::pods::{
     Engine, Part, Program, Template, is_placeholder, is_shell, list, port_number, script, text,
@@ -59,7 +59,7 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
 /// Returns the variables that the script of a container needs, and that nothing sets.
 fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<String> {
     // Other images have variables of their own, and other files may set some.
-    let is_known = tables().any(|one| image::is_of(text(container, "image"), one.key));
+    let is_known = engines().iter().any(|one| image::is_of(text(container, "image"), one.key));
     let mut commands = script.commands.iter().filter_map(|words| words.first());
     let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()));
     if script.needed.is_empty() || !is_known || has_others || template.completed {
@@ -74,11 +74,6 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
         name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
     };
     script.needed.iter().filter(is_unset).cloned().collect()
-}
-
-/// Returns the facts about the programs of known images.
-fn tables() -> impl Iterator<Item = &'static ProgramTable> {
-    [&*VLLM, &*SGLANG].into_iter()
 }
 
 /// Variables that shells and the container runtime set.
@@ -120,7 +115,7 @@ fn mentioned(script: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let image = text(engine.container, "image");
-        let mut others = tables().filter(|one| image::is_of(image, one.key));
+        let mut others = engines().into_iter().filter(|one| image::is_of(image, one.key));
         if let (Some(own), Some(other)) = (engine.program.table(), others.next())
             && !image::is_of(image, own.key)
         {

@@ -102,10 +102,6 @@ pub(super) struct Candidate<'v> {
 }
 
 impl Candidate<'_> {
-    fn is_selected(&self, wanted: &[Requirement<'_>]) -> bool {
-        wanted.iter().all(|requirement| requirement.fits(&self.labels))
-    }
-
     /// Returns true if it runs an engine or a picker, or is a Service.
     fn is_ours(&self) -> bool {
         self.template.is_none_or(|template| template.engine.is_some())
@@ -211,7 +207,8 @@ fn candidates<'v>(
             template: None,
             spec: service.spec(),
         };
-        return view.services_like(labels(), near).into_iter().map(of_service).collect();
+        let services = view.index.services.candidates(labels(), near).into_iter();
+        return services.map(|number| of_service(&view.manifests[number])).collect();
     }
 
     let of_pods = |pods: &'v Template<'v>, template| Candidate {
@@ -241,7 +238,7 @@ pub(super) fn selected<'v>(
     near: Option<&Manifest>,
 ) -> Vec<Candidate<'v>> {
     let mut all = candidates(view, kind, wanted, near);
-    all.retain(|candidate| candidate.is_selected(wanted));
+    all.retain(|candidate| wanted.iter().all(|one| one.fits(&candidate.labels)));
     all
 }
 

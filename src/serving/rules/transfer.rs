@@ -55,7 +55,7 @@ fn transfer(engine: &Engine<'_>) -> Option<Json> {
 
 /// Returns true for a vLLM that certainly has no transfer configuration.
 fn has_none(engine: &Engine<'_>) -> bool {
-    let flags = engine.known_flags().filter(|_| engine.program == Program::Vllm);
+    let flags = engine.flags_of(Program::Vllm);
     flags.is_some_and(|flags| !flags.has(FLAG) && !flags.has_part_of(FLAG))
 }
 

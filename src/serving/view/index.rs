@@ -39,17 +39,17 @@ pub(crate) struct ByLabel<'a> {
 }
 
 impl<'a> ByLabel<'a> {
-    fn push(&mut self, namespace: &'a str, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
-        let position = self.all.all.len();
+    fn push(
+        &mut self,
+        position: usize,
+        namespace: &'a str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) {
         for (key, value) in labels {
             let with = self.labels.entry(key).or_default().entry(value).or_default();
             with.push(namespace, position);
         }
         self.all.push(namespace, position);
-    }
-
-    fn push_pods(&mut self, pods: &Template<'a>) {
-        self.push(pods.manifest.namespace(), pods.labels.clone());
     }
 
     /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
@@ -85,8 +85,8 @@ pub(crate) struct Index<'a> {
     /// Services and NetworkPolicies by the label of their selectors that the fewest of their kind select by;
     /// by an empty one if they may select all pods.
     pub(super) selecting: BTreeMap<(&'a str, (&'a str, &'a str)), ByNamespace<'a>>,
-    /// Labels of Services, in the order of `kinds`.
-    pub(super) services: ByLabel<'a>,
+    /// Services by their labels.
+    pub(crate) services: ByLabel<'a>,
     /// Templates by their manifest.
     pub(super) owned: BTreeMap<usize, Vec<usize>>,
     pub(crate) templates: ByLabel<'a>,
@@ -103,7 +103,8 @@ impl<'a> Index<'a> {
             index.kinds.entry(kind).or_default().push(number);
             index.names.entry((kind, name)).or_default().push(namespace, number);
             if kind == "Service" {
-                index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
+                let labels = labels_at(&manifest.json, "/metadata/labels");
+                index.services.push(number, namespace, labels);
             }
             if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
                 let subjects = list(&manifest.json, "subjects").iter();
@@ -140,11 +141,13 @@ impl<'a> Index<'a> {
     pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
         for (number, template) in templates.iter().enumerate() {
             self.owned.entry(template.owner).or_default().push(number);
-            self.templates.push_pods(template);
+            let namespace = template.manifest.namespace();
+            self.templates.push(number, namespace, template.labels.clone());
         }
         for (number, picker) in pickers.iter().enumerate() {
             self.picking.insert(picker.owner, number);
-            self.pickers.push_pods(&picker.pods);
+            let namespace = picker.manifest.namespace();
+            self.pickers.push(number, namespace, picker.pods.labels.clone());
         }
     }
 }

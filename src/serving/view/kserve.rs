@@ -3,12 +3,14 @@
 //! Source: the presets and the merge of KServe 0.20 (LLMInferenceServiceConfig, ServingRuntime),
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
+use super::super::releases;
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
 use super::{Manifest, PickerFile};
 use crate::diag::suggest;
 use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
+use std::sync::LazyLock;
 
 /// Pods that a controller creates from one or several objects.
 #[derive(Debug)]
@@ -289,27 +291,14 @@ fn merged_list(pod: &Json, key: &str, preset: Vec<Json>) -> Json {
     merged(json!({key: preset}), &json!({key: list(pod, key)}))[key].take()
 }
 
-/// Returns KServe's own runtime for a model without a runtime in the manifests.
+/// KServe's own runtimes for models without a runtime in the manifests, by the format of models.
+static RUNTIMES: LazyLock<Json> =
+    LazyLock::new(|| releases::json(include_str!("../releases/data/runtimes.json")));
+
+/// Returns the spec of KServe's own runtime for a format; `None` for a runtime with another name.
 fn default_runtime(name: &str, format: &str) -> Option<Json> {
-    let (command, args) = match (name, format) {
-        ("" | "kserve-huggingfaceserver", "huggingface") => {
-            (json!(["python", "-m", "huggingfaceserver"]), json!(["--model_name={{.Name}}"]))
-        }
-        ("" | "kserve-vllmserver", "vllm") => (
-            json!(["python", "-m", "vllm.entrypoints.openai.api_server"]),
-            json!(["--port=8080", "--served-model-name={{.Name}}", "--model=/mnt/models"]),
-        ),
-        _ => return None,
-    };
-    Some(json!({
-        "containers": [{
-            "name": "kserve-container",
-            "command": command,
-            "args": args,
-            "volumeMounts": [{"name": "devshm", "mountPath": "/dev/shm"}],
-        }],
-        "volumes": [{"name": "devshm", "emptyDir": {"medium": "Memory"}}],
-    }))
+    let runtime = RUNTIMES.get(format)?;
+    (name.is_empty() || name == text(runtime, "name")).then(|| runtime["spec"].clone())
 }
 
 /// KServe's own preset for one role of a service.

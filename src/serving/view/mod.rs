@@ -148,11 +148,6 @@ impl Picker<'_> {
         let has = |config: &Json| config.pointer("/dataLayer/discovery").is_some();
         self.config.is_none() || self.known_config().is_some_and(|(_, _, config)| has(config))
     }
-
-    /// Returns true if several replicas have the same state.
-    pub(super) fn can_be_several(&self) -> bool {
-        self.known_config().is_some_and(|(_, _, config)| can_be_several(config))
-    }
 }
 
 /// Returns the maps in a JSON tree, those around others first.
@@ -431,17 +426,6 @@ impl<'a> View<'a> {
     pub(super) fn behind(&self, service: &Manifest) -> impl Iterator<Item = &Template<'a>> {
         let wanted = service.map("/spec/selector").filter(|wanted| !wanted.is_empty());
         wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, service))
-    }
-
-    /// Returns the Services in the namespace of `near`, or in all namespaces, that may have these labels.
-    pub(super) fn services_like<'w>(
-        &self,
-        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
-        near: Option<&Manifest>,
-    ) -> Vec<&'a Manifest> {
-        let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
-        let candidates = self.index.services.candidates(wanted, near).into_iter();
-        candidates.map(|at| &self.manifests[services[at]]).collect()
     }
 
     /// Returns the templates of a manifest.

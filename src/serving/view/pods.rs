@@ -1,7 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
-use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, image};
+use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, engines, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Script, Variables};
 use super::{Manifest, labels_at};
@@ -306,7 +306,7 @@ fn unjudged(program: Program, image: &str, flags: &Flags) -> Option<String> {
         return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
     }
     // An image of the other program is a mistake, not a fork.
-    let is_of_other = [&*VLLM, &*SGLANG].iter().any(|one| image::is_judged(image, one.key));
+    let is_of_other = engines().iter().any(|one| image::is_judged(image, one.key));
     let holds = image.is_empty() || is_of_other;
     (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.name))
 }
@@ -402,6 +402,11 @@ impl<'a> Engine<'a> {
     /// Returns its flags; `None` if they are not all known.
     pub(crate) fn known_flags(&self) -> Option<&Flags> {
         Some(&self.flags).filter(|flags| !flags.are_open())
+    }
+
+    /// Returns its flags if it is this program and they are all known.
+    pub(crate) fn flags_of(&self, program: Program) -> Option<&Flags> {
+        self.known_flags().filter(|_| self.program == program)
     }
 
     /// Returns true if it has no server.

@@ -275,16 +275,13 @@ impl Shell<'_> {
                 }
                 '"' => self.double_quoted(),
                 '`' => self.substitution(),
-                '$' => match self.array_name(&['@', '*']) {
-                    Some(name) => {
-                        let items = self.items(&name).join(" ");
-                        self.unquoted(&items);
-                    }
-                    None => {
-                        let value = self.expansion();
-                        self.unquoted(&value);
-                    }
-                },
+                '$' => {
+                    let value = match self.array_name(&['@', '*']) {
+                        Some(name) => self.items(&name).join(" "),
+                        None => self.expansion(),
+                    };
+                    self.unquoted(&value);
+                }
                 // `<<<` has its text in the next word.
                 '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => self.position += 2,
                 '<' if self.peek(0) == Some('<') => self.heredoc(),
@@ -299,20 +296,16 @@ impl Shell<'_> {
                     self.position += usize::from(is_condition);
                     self.end_command(is_condition);
                 }
-                '(' if self
-                    .word
-                    .as_deref()
-                    .and_then(assignment)
-                    .is_some_and(|one| one.1.is_empty()) =>
-                {
-                    self.array = Some(self.words.len());
+                '(' => {
+                    let begun = self.word.as_deref().and_then(assignment);
+                    let is_array = begun.is_some_and(|one| one.1.is_empty());
+                    self.array = is_array.then_some(self.words.len()).or(self.array);
                     self.end_word();
                 }
-                ')' if self.array.is_some() => {
-                    let start = self.array.take();
-                    start.into_iter().for_each(|start| self.end_array(start));
-                }
-                '(' | ')' => self.end_word(),
+                ')' => match self.array.take() {
+                    Some(start) => self.end_array(start),
+                    None => self.end_word(),
+                },
                 character if character.is_whitespace() => self.end_word(),
                 character => self.push(&character.to_string()),
             }
@@ -395,16 +388,12 @@ impl Shell<'_> {
     /// Returns the expansion after a `$`.
     fn expansion(&mut self) -> String {
         match self.peek(0) {
-            Some('(') if self.peek(1) == Some('(') => {
-                let inner = self.enclosed('(', ')');
-                let inner = inner.trim_start_matches('(').trim_end_matches(')').to_owned();
-                arithmetic(&inner, &self.variables, self.budget)
-                    .map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
-            }
-
             Some('(') => {
-                self.enclosed('(', ')');
-                UNKNOWN.to_string()
+                let inner = self.enclosed('(', ')');
+                let inner = inner.strip_prefix('(').map(|inner| inner.trim_start_matches('('));
+                let number = inner.map(|inner| inner.trim_end_matches(')'));
+                let number = number.and_then(|n| arithmetic(n, &self.variables, self.budget));
+                number.map_or_else(|| UNKNOWN.to_string(), |number| number.to_string())
             }
             Some('{') => {
                 let inner = self.enclosed('{', '}');
