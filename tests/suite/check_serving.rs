@@ -164,7 +164,7 @@ fn images_of_no_known_release_are_a_note() {
 #[test]
 fn variables_that_multiply_are_not_expanded() {
     let doubling = "a=$a$a; ".repeat(28);
-    let script = format!("a=xxxxxxxx; {doubling} exec vllm serve m --port $a");
+    let script = format!("a=xxxxxxxx; {doubling} exec vllm serve m --port $a $@");
     let arguments = format!("shift; {}vllm serve m", "set -- \\\"$@\\\" \\\"$@\\\"; ".repeat(28));
     let chain: String =
         (1..29).map(|n| format!(", {{name: v{n}, value: $(v{0})$(v{0})}}", n - 1)).collect();

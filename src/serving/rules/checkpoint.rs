@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::checkpoint;
-use super::super::view::pods::{Program, named_models, variable};
+use super::super::view::pods::{Program, is_shell, named_models, variable, words};
 
 /// Marks of quantized weights in names of models and in values of `--quantization`.
 const FAMILIES: [&str; 3] = ["awq", "gptq", "fp8"];
@@ -18,9 +18,12 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
     // A flag of several values takes the model after it as one of them.
     let names = flags.all("served-model-name");
     let taken = names.iter().skip(1).find(|name| name.contains('/'));
+    let wanted = named_models(engine.container).next();
     let is_given = template.completed || flags.has("model") || flags.has("config");
-    if !is_given && !flags.begin_with_value() {
-        let wanted = named_models(engine.container).next();
+    // Without arguments it is a patch; a value after another one, or after a switch, is the model.
+    let is_plain = !flags.may_have_value() && !is_shell(&words(engine.container));
+    let is_whole = wanted.is_some() || taken.is_some() || is_plain;
+    if !is_given && is_whole && !flags.begin_with_value() {
         let (message, hint) = match (taken, wanted) {
             (Some(taken), _) => (
                 format!(
@@ -32,7 +35,9 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
                 format!("no model is given: vLLM does not read `{name}`"),
                 format!("add `--model=$({name})` to `args`"),
             ),
-            (None, None) => ("no model is given".to_owned(), "add `--model`".to_owned()),
+            (None, None) => {
+                ("no model is given".to_owned(), "write the model after `vllm serve`".to_owned())
+            }
         };
         let finding = found.push(message, hint);
         finding.why("the engine serves its default model", "vLLM, arguments of `serve`");

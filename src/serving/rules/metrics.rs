@@ -30,34 +30,43 @@ fn metric(series: &str) -> &str {
     names.find_map(|ending| series.strip_suffix(ending)).unwrap_or(series)
 }
 
-/// Returns the message and the hint about a series that a release does not have; any without one.
-fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
-    // The name of a metric may end like a series: `iteration_tokens_total`.
-    let mut known = [series, metric(series)].into_iter().flat_map(|name| {
+/// Returns the metrics of a release, or of any, that a series may be of, with their kinds. The name of a
+/// metric may end like a series: `iteration_tokens_total`.
+fn known(series: &str, index: Option<usize>) -> impl Iterator<Item = (&str, &'static str)> {
+    [series, metric(series)].into_iter().flat_map(move |name| {
         VLLM.metrics.candidates(name, index).into_iter().map(move |kind| (name, kind.as_str()))
-    });
-    let is_served =
-        |(name, kind): (&str, &str)| endings(kind).any(|end| series == format!("{name}{end}"));
-    if known.clone().any(is_served) {
-        return None;
-    }
-    if let Some((name, kind)) = known.next() {
+    })
+}
+
+/// Returns true if a release has a series.
+fn is_served(series: &str, index: Option<usize>) -> bool {
+    known(series, index)
+        .any(|(name, kind)| endings(kind).any(|end| series == format!("{name}{end}")))
+}
+
+/// Returns the message and the hint about a series that a release does not have; none about a name that is
+/// like no metric, which another rule may record.
+fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
+    if let Some((name, kind)) = known(series, index).next() {
         let endings = endings(kind).filter(|ending| *ending != "_created");
         let all: Vec<String> = endings.map(|end| format!("`vllm:{name}{end}`")).collect();
         let message = format!("`vllm:{series}` is a {kind}, which has no series of this name");
-        return Some((message, format!("write {}", all.join(" or "))));
+        return Some((message, format!("write one of {}", all.join(", "))));
     }
 
     let names = VLLM.metrics.names(index);
     let sorted = |name: &str| name.split('_').map(str::to_owned).collect::<BTreeSet<_>>();
     let same = names.iter().find(|name| sorted(name) == sorted(metric(series))).copied();
+    let other =
+        VLLM.metrics.find(metric(series)).map(|_| "see the metrics of the release".to_owned());
     let near = same.or_else(|| suggest::nearest(metric(series), &names));
-    let hint = near.map_or("see the metrics of the release".to_owned(), |near| {
+    let near = near.map(|near| {
         let kind = VLLM.metrics.candidates(near, index).pop().map_or("", String::as_str);
         let own = &series[metric(series).len()..];
         let ending = endings(kind).find(|ending| *ending == own).or(endings(kind).next());
         format!("did you mean `vllm:{near}{}`?", ending.unwrap_or_default())
     });
+    let hint = near.or(other)?;
     let release = index.map(|index| format!(" {}", VLLM.releases.name(index)));
     let release = release.unwrap_or_default();
     Some((format!("vLLM{release} has no metric `vllm:{series}`"), hint))
@@ -118,7 +127,12 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     }
 
     for (owner, path, expression, indices, is_query) in all {
-        for word in words(expression).difference(&recorded) {
+        let words = words(expression);
+        // One of several names may be enough.
+        if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
+            continue;
+        }
+        for word in words.difference(&recorded) {
             let series = word.strip_prefix("vllm:").filter(|series| {
                 // Names with more colons are those of recording rules.
                 !series.contains(':')
@@ -128,8 +142,13 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
                     && !others.iter().any(|other| series.starts_with(other))
             });
             let of_series = series.and_then(|series| {
-                let all: Option<Vec<_>> = indices.iter().map(|at| wrong(series, *at)).collect();
-                all?.pop()
+                // Native histograms have one series, without the label `le`.
+                let is_there = indices.iter().any(|at| {
+                    let mut all = known(series, *at);
+                    is_served(series, *at)
+                        || !words.contains("le") && all.any(|one| one == (series, "histogram"))
+                });
+                wrong(series, *indices.last().filter(|_| !is_there)?)
             });
             // Only adapters and recording rules write names without a colon.
             let plain = word

@@ -9,7 +9,7 @@ use super::super::view::pods::{
 use super::super::view::{Manifest, Picker, View};
 use super::picker::pickers_of;
 use super::probe::downloads;
-use super::selector::{Known, is_for_pods, may_select, requirements, selected};
+use super::selector::{Known, is_for_pods, may_select, requirements};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -270,27 +270,6 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
             // Policies add up: another rule may allow the port, but this one has no effect.
             let is_reached = all.iter().any(|rule| allows(template, rule, &open));
             finding.severity = is_reached.then_some(Severity::Warning);
-        }
-    }
-    for (owner, policy) in view.of_kind("NetworkPolicy") {
-        for rule in list(policy.spec(), "egress") {
-            let of_peer = |peer: &Json| {
-                let wanted = requirements(peer.get("podSelector"));
-                // A rule for all pods may be for those with the port.
-                if wanted.is_empty() {
-                    return None;
-                }
-                let pods = selected(view, policy.kind(), &wanted, None).into_iter();
-                pods.filter_map(|one| one.template).find_map(|template| {
-                    let is_peer = End::of_pods(template).is_peer(view, policy, peer);
-                    moved(view, template, policy, rule).filter(|_| is_peer)
-                })
-            };
-            if let Some((message, _)) = list(rule, "to").iter().find_map(of_peer) {
-                let hint = "write the port of the pods";
-                // Another policy of the same pods may allow it.
-                found.push(owner, ".spec.egress", message, hint).warning();
-            }
         }
     }
 }

@@ -4,7 +4,8 @@ use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Template, is_placeholder, list, number, port_number, target_port, text,
+    Template, is_placeholder, list, mount_of, number, port_number, target_port, text, variable,
+    words,
 };
 use super::super::view::{Manifest, Picker, View, can_be_several, group_of, pairs};
 use super::selector::monitored;
@@ -210,9 +211,18 @@ const RESOURCES: [&str; 10] = [
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
         for (index, rule) in list(&role.json, "rules").iter().enumerate() {
+            // Groups of CRDs may have any resource.
+            let groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
+            let is_known = |group: &str| {
+                let ends = ["coordination.k8s.io", "discovery.k8s.io", "llm-d.ai"];
+                ["", "apps"].contains(&group)
+                    || ends.contains(&group)
+                    || group.starts_with("inference.networking.")
+            };
+            let is_known = groups.clone().all(is_known);
             for written in list(rule, "resources").iter().filter_map(Json::as_str) {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
-                if name != written && RESOURCES.contains(&name.as_str()) {
+                if is_known && name != written && RESOURCES.contains(&name.as_str()) {
                     let message = format!("{role} grants `{written}`, which is no resource");
                     let path = format!(".rules[{index}].resources");
                     found.push(owner, path, message, format!("write `{name}`"));
@@ -232,10 +242,16 @@ fn token(
     let account = view.named("ServiceAccount", account, pods.manifest);
     let key = "automountServiceAccountToken";
     let said = pods.spec.get(key).or_else(|| account?.1.json.get(key));
+    let has_other = pods.all_containers().into_iter().any(|(container, _)| {
+        mount_of(container, "/var/run/secrets/kubernetes.io/serviceaccount").is_some()
+            || variable(container, "KUBECONFIG").is_some()
+            || words(container).iter().any(|word| word.contains("kubeconfig"))
+    });
     let is_projected = list(pods.spec, "volumes").iter().any(|v| v.get("projected").is_some());
-    if said == Some(&Json::Bool(false)) && !is_projected {
+    if said == Some(&Json::Bool(false)) && !is_projected && !has_other {
         let message = format!("{who} gets no token: `{key}` is false");
-        found.push(message, "remove it: pods and pools are read with the token");
+        let finding = found.push(message, "remove it from the pod and its ServiceAccount");
+        finding.why("it cannot read pods", "Kubernetes API, ServiceAccounts");
     }
 }
 
@@ -269,7 +285,9 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
 
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
 fn scraped(view: &View<'_>) -> BTreeSet<usize> {
-    let services = monitored(view).map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
+    let all =
+        Some(()).filter(|()| !view.pickers.is_empty()).into_iter().flat_map(|()| monitored(view));
+    let services = all.map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }
 

@@ -72,7 +72,10 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let has_free_name =
         manifest.group() == "rbac.authorization.k8s.io" || manifest.api_version() == "builtin";
     let name = manifest.name();
-    let is_open = name.is_empty() || is_placeholder(name) || name.starts_with(['<', '_']);
+    let is_open = name.is_empty()
+        || is_placeholder(name)
+        || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
+        || name == name.to_uppercase();
     if let Some(why) = dns_subdomain(name).err().filter(|_| !has_free_name && !is_open) {
         let message = format!("`{name}` is not a valid name of an object: {why}");
         found.push(owner, ".metadata.name", message, "rename it").field("name");

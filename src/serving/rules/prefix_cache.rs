@@ -44,7 +44,10 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
     // Engines of a pool that is elsewhere. `false` may be meant.
     for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
         let config = engine.flags.json("kv-events-config");
-        let lacks = |config: &Json| config.is_object() && config.get(ENABLED).is_none();
+        let lacks = |config: &Json| {
+            let is_off = config.get("publisher").is_some_and(|name| name == "null");
+            config.is_object() && config.get(ENABLED).is_none() && !is_off
+        };
         if config.as_ref().is_some_and(lacks) && !engine.flags.has_part_of("kv-events-config") {
             let mut found = found.at(template.owner, &engine.path).field("engine.args");
             let finding = disabled(&mut found);

@@ -4,8 +4,8 @@ use super::super::invariants::Found;
 use super::super::releases::{engines, image};
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Part, Program, Template, is_placeholder, is_shell, list, port_number, script, text,
-    text_or, words,
+    Engine, Part, Program, Template, is_placeholder, list, port_number, script, text, text_or,
+    words,
 };
 use super::super::view::shell::{Script, is_in_name};
 use super::selector::monitored;
@@ -59,44 +59,109 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
 /// Returns the variables that the script of a container needs, and that nothing sets.
 fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<String> {
     // Other images have variables of their own, and other files may set some.
-    let is_known = engines().iter().any(|one| image::is_of(text(container, "image"), one.key));
+    let is_known = engines().iter().any(|one| image::is_judged(text(container, "image"), one.key));
     let mut commands = script.commands.iter().filter_map(|words| words.first());
-    let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()));
+    let texts = texts(container);
+    // Within brackets, options and ends are those of a shell of its own.
+    let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()))
+        || texts.iter().any(|text| text.contains("export $") || text.contains("export \"$"))
+        || texts.iter().any(|text| text.trim_start().starts_with('('));
     if script.needed.is_empty() || !is_known || has_others || template.completed {
         return Vec::new();
     }
-    let texts = texts(container);
     let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
     let is_unset = |name: &&String| {
-        let is_of_others = OF_SHELLS.contains(&name.as_str())
-            || OF_IMAGES.iter().any(|start| name.starts_with(start));
+        let is_of_others = OF_SHELLS.contains(&name.as_str()) || is_of_image(name);
         let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
         name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
     };
     script.needed.iter().filter(is_unset).cloned().collect()
 }
 
+/// Returns true for a variable that images, webhooks or device plugins may set.
+fn is_of_image(name: &str) -> bool {
+    let ends = ["_VISIBLE_CORES", "_VISIBLE_DEVICES", "_HOME"];
+    OF_IMAGES.iter().any(|start| name.starts_with(start))
+        || ends.iter().any(|end| name.ends_with(end))
+}
+
 /// Variables that shells and the container runtime set.
-const OF_SHELLS: [&str; 18] = [
-    "EUID", "HOME", "HOSTNAME", "IFS", "LINENO", "OLDPWD", "OPTARG", "OPTIND", "PATH", "PPID",
-    "PWD", "RANDOM", "SECONDS", "SHELL", "SHLVL", "TMPDIR", "UID", "USER",
+const OF_SHELLS: [&str; 29] = [
+    "EUID",
+    "HOME",
+    "HOSTNAME",
+    "IFS",
+    "LINENO",
+    "OLDPWD",
+    "OPTARG",
+    "OPTIND",
+    "PATH",
+    "PPID",
+    "PWD",
+    "DIRSTACK",
+    "EPOCHSECONDS",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTTYPE",
+    "MACHTYPE",
+    "OSTYPE",
+    "PIPESTATUS",
+    "PS4",
+    "REPLY",
+    "TERM",
+    "RANDOM",
+    "SECONDS",
+    "SHELL",
+    "SHLVL",
+    "TMPDIR",
+    "UID",
+    "USER",
 ];
 
 /// Beginnings of names of variables that shells and images set.
-const OF_IMAGES: [&str; 20] = [
-    "BASH", "CUDA", "DEBIAN_", "HF_", "HIP_", "KUBE", "LANG", "LC_", "LD_", "NCCL_", "NVIDIA_",
-    "NV_", "PYTHON", "ROCM_", "SGL", "TORCH_", "TPU_", "UV_", "VIRTUAL", "VLLM_",
+const OF_IMAGES: [&str; 29] = [
+    "AWS_",
+    "AZURE_",
+    "GDRCOPY",
+    "LIBRARY_PATH",
+    "NIXL_",
+    "NVARCH",
+    "NVSHMEM_",
+    "PCIDEVICE_",
+    "UCX_",
+    "BASH",
+    "CUDA",
+    "DEBIAN_",
+    "HF_",
+    "HIP_",
+    "KUBE",
+    "LANG",
+    "LC_",
+    "LD_",
+    "NCCL_",
+    "NVIDIA_",
+    "NV_",
+    "PYTHON",
+    "ROCM_",
+    "SGL",
+    "TORCH_",
+    "TPU_",
+    "UV_",
+    "VIRTUAL",
+    "VLLM_",
 ];
 
 /// Returns true if Kubernetes may know a variable of a container: from its `env`, by a Service or by the
 /// controller of its group.
 pub(super) fn is_set(template: &Template<'_>, container: &Json, name: &str) -> bool {
-    let of_services = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
+    let of_services = ["_SERVICE_HOST", "_PORT"];
     // Kthena runs LeaderWorkerSets, too, with its own names.
     let of_groups = ["ENTRY_ADDRESS", "GROUP_SIZE", "WORKER_INDEX"];
     !list(container, "envFrom").is_empty()
         || list(container, "env").iter().any(|env| text(env, "name") == name)
         || of_services.iter().any(|end| name.ends_with(end))
+        || ["_SERVICE_PORT", "_TCP_", "_UDP_"].iter().any(|part| name.contains(part))
+        || name == "JOB_COMPLETION_INDEX"
         || template.part != Part::Single && (name.starts_with("LWS_") || of_groups.contains(&name))
 }
 
@@ -127,24 +192,10 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, container, path) in view.containers() {
         let set = set_variables(container);
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
-        let texts = texts(container);
-        let names = texts.iter().flat_map(|text| text.split(|c| !is_in_name(c)));
-        let used: BTreeSet<&str> = names.collect();
-        // Files and images may set others, so only typing errors count, and names that end like one that
-        // nothing uses.
-        let is_meant = |name: &str, set: &str| {
-            let end = name.rsplit_once('_').map(|(_, end)| end);
-            // Outside of a script another tool replaces `${NAME}`.
-            let is_for_script = is_shell(&words(container))
-                && !OF_IMAGES.iter().any(|start| set.starts_with(start));
-            is_typo(name, set)
-                || end.is_some_and(|end| set.ends_with(&format!("_{end}")))
-                    && is_for_script
-                    && !used.contains(set)
-        };
+        // Files and images may set others, so only typing errors count.
         let is_known = |name: &str| OF_SHELLS.contains(&name) || is_set(template, container, name);
         for name in unset(container, false).iter().filter(|name| !is_known(name)) {
-            let Some(one) = set.iter().find(|set| is_meant(name, set)) else { continue };
+            let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
             let hint = format!("did you mean `{one}`?");
             found.push(template.owner, &path, message, hint).warning();

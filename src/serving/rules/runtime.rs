@@ -36,7 +36,9 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             let all = judged.into_iter().flatten();
             for (word, name) in all.flat_map(|word| references(word).map(move |n| (word, n))) {
                 let hint = "add it to `env`, or fix its name";
-                if is_set(template, container, &name) {
+                // A heredoc is for another program, and a function is a command.
+                let is_other = word.contains("<<") || word.contains(&format!("{name}()"));
+                if is_other || is_set(template, container, &name) {
                     continue;
                 }
                 let what = format!("the container has no variable `{name}`");
@@ -55,7 +57,9 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
 
 /// Returns the references to variables in a word, without those in comments of a script.
 fn references(word: &str) -> impl Iterator<Item = String> {
-    let lines = word.lines().filter(|line| !line.trim_start().starts_with('#'));
+    // In single quotes it is text.
+    let lines = word.lines().filter_map(|line| line.split('#').next());
+    let lines = lines.flat_map(|line| line.split('\'').step_by(2));
     lines.flat_map(expanded_names).filter(|name| {
         let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
@@ -84,8 +88,9 @@ fn lost(words: &[String], found: &mut Reporter<'_>) {
 /// Returns the first line of a text, with a mark if there are more.
 fn first_line(text: &str) -> String {
     let mut lines = text.trim().lines();
-    let first = lines.next().unwrap_or_default().to_owned();
-    if lines.next().is_some() { first + " …" } else { first }
+    let first = lines.next().unwrap_or_default();
+    let shown: String = first.chars().take(60).collect();
+    if lines.next().is_some() || shown.len() < first.len() { shown + " …" } else { shown }
 }
 
 /// Reports variables of an engine in the forms of shells.
@@ -143,7 +148,11 @@ fn seconds(hook: &Json) -> Option<u64> {
 /// Checks that a container that serves files has the volume that an init container wrote them to.
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
-    let is_plain = image::is_in(text(engine.container, "image"), "vllm/vllm-openai")
+    let name = text(engine.container, "image");
+    let is_plain = image::is_in(name, "vllm/vllm-openai")
+        && image::is_judged(name, "vllm")
+        && name.contains(":v")
+        && engine.container.pointer("/lifecycle/postStart").is_none()
         && template.all_containers().len() == 1
         && !is_shell(&words(engine.container));
     if is_offline(engine.container) && is_plain && downloads(template, engine) {
@@ -162,8 +171,9 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         && downloads(template, engine)
     {
         let path = text(mount, "mountPath");
-        let message = format!("{path}, where the engine stores its model, is empty and read-only");
-        found.push(message, "remove `readOnly`");
+        let message =
+            format!("`{path}`, where the engine stores its model, is empty and read-only");
+        found.push(message, "remove `readOnly` from the mount");
     }
     let words = words(engine.container);
     let program = words.first().map_or("", String::as_str);
@@ -196,12 +206,12 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
             let name = text(init, "name");
             let message = format!("`{path}` is on a volume of init container `{name}` only");
             found.push(message, "mount the volume at this path");
-        } else if is_beside_models(template, path) {
+        } else if engine.model.as_deref() == Some(path) && is_beside_models(template, path) {
             let message = format!("`{path}` is on no volume: KServe mounts models at {MODELS}");
             found.push(message, format!("write `{MODELS}`"));
         } else if is_plain && !template.completed {
             let message = format!("`{path}` is on no volume, and the image has no models");
-            found.push(message, "mount the volume with it at this path");
+            found.push(message, format!("mount the volume with the model at `{path}`"));
         }
     }
 }
@@ -252,6 +262,12 @@ pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Repo
             pairs.any(|two| ["hf", "huggingface-cli"].contains(&&*two[0]) && two[1] == "download")
                 && words.iter().any(|word| word == model)
         };
+        let moves = |words: &Vec<String>| {
+            words.first().is_some_and(|word| ["cp", "ln", "mv", "rsync"].contains(&word.as_str()))
+        };
+        if commands.iter().any(moves) {
+            return;
+        }
         for words in commands.iter().filter(is_download) {
             let flags = Flags::parse(words);
             let folder = ["local-dir", "cache-dir"].into_iter().find(|flag| flags.has(flag));

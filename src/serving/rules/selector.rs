@@ -178,14 +178,15 @@ impl Candidate<'_> {
         let lacks_one = wanted.iter().filter(|one| !one.fits(&self.labels)).count() == 1
             && wanted.iter().any(shares)
             && wanted.iter().any(lacks);
-        is_named || (uses == Some(true) && (is_value || lacks_one || self.has_labels_of(object)))
+        is_named || (uses == Some(true) && (is_value || lacks_one || self.is_labelled_as(object)))
     }
 
-    /// Returns true if an object has all labels of these pods, one of them not shared.
-    fn has_labels_of(&self, object: &Manifest) -> bool {
+    /// Returns true if an object has all labels of these pods, one of them not shared. Those of engines may
+    /// be labels of a whole release.
+    fn is_labelled_as(&self, object: &Manifest) -> bool {
         let own: Known<'_> = labels_at(&object.json, "/metadata/labels").collect();
         let is_shared = |key: &&str| SHARED_LABELS.iter().any(|shared| key.ends_with(shared));
-        self.template.is_some()
+        self.template.is_some_and(|template| template.engine.is_none())
             && self.labels.iter().all(|(key, value)| own.get(key) == Some(value))
             && !self.labels.keys().all(is_shared)
     }
@@ -254,9 +255,10 @@ pub(super) fn may_select(view: &View<'_>, selector: Option<&Json>, namespace: &s
     let here = view.all_named("Namespace", namespace, "").next();
     let labels = here.into_iter().flat_map(|(_, one)| labels_at(&one.json, "/metadata/labels"));
     let labels: Known<'_> = labels.chain([(NAMESPACE, namespace)]).collect();
+    // Controllers add labels with a domain of their own.
     requirements(selector).iter().all(|one| match here {
-        Some(_) => one.fits(&labels),
-        None => one.may_fit(&labels),
+        Some(_) if !one.key.contains('/') || one.key == NAMESPACE => one.fits(&labels),
+        _ => one.may_fit(&labels),
     })
 }
 
@@ -291,7 +293,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             let mut all = candidates(view, kind, &[], near);
-            all.retain(|candidate| candidate.is_ours() || candidate.has_labels_of(object));
+            all.retain(|candidate| candidate.is_ours() || candidate.is_labelled_as(object));
             let spec = object.spec();
             let of_services = *kind == "ServiceMonitor";
             let (what, plural) =

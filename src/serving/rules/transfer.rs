@@ -6,7 +6,6 @@ use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, commands, is_moved, text, variable, variable_or,
-    words,
 };
 use super::addresses::{is_closed, names_in};
 use super::join::known;
@@ -179,10 +178,12 @@ pub(super) fn routers<'v, 'a>(
     view: &'v View<'a>,
 ) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
     view.containers().filter_map(|(template, container, path)| {
-        let words = words(container);
-        let mut texts = words.iter().map(String::as_str).chain([text(container, "image")]);
-        texts.find(|text| ROUTERS.iter().any(|name| text.contains(name)))?;
         let all = commands(container, template.part, template.size, &view.budget)?;
+        let words = all.iter().flatten().map(String::as_str);
+        let mut texts = words.chain([text(container, "image")]);
+        // Clients have its address.
+        let is_router = |text: &str| ROUTERS.iter().any(|name| text.contains(name));
+        texts.find(|text| is_router(text) && !text.contains("://"))?;
         Some((template, path, Flags::parse(&all.concat())))
     })
 }
@@ -264,9 +265,10 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
             let is_other = role == "decode" && has(pods, &prefill);
             has(pods, wanted) && !is_other && pods.manifest.may_be_in(namespace)
         });
-        let modes = pods
+        // One pod tells what is wrong.
+        let mut modes = pods
             .filter_map(|pods| Some((pods, other_mode(known(pods, Program::Sglang)?.1, role)?)));
-        for (pods, mode) in modes {
+        if let Some((pods, mode)) = modes.next() {
             let message = format!(
                 "`--{role}-selector` of {router} selects {pods}, whose `--disaggregation-mode` is \
                  `{mode}`"

@@ -54,6 +54,16 @@ impl Flags {
         self.raw.first().is_some_and(|word| name_of(word).is_none())
     }
 
+    /// Returns true if there is no flag, or if a value may be that of no flag.
+    pub(crate) fn may_have_value(&self) -> bool {
+        let mut pairs = self.raw.windows(2).map(|two| (name_of(&two[0]), &two[1]));
+        let is_free = |(flag, value): (Option<&str>, &String)| {
+            let takes_it = flag.is_some_and(|flag| !flag.contains('='));
+            name_of(value).is_none() && (!takes_it || value.contains('/'))
+        };
+        self.list.is_empty() || self.has("help") || self.has("version") || pairs.any(is_free)
+    }
+
     /// Parses the flags of an engine, which takes abbreviations of the names that it accepts, if they are
     /// known.
     pub(crate) fn of_engine(words: &[String], names: Option<Names>) -> Flags {

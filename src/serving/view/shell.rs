@@ -203,6 +203,11 @@ impl Shell<'_> {
                 self.is_strict = (self.is_strict || is_known && turns('-')) && !turns('+');
                 words.get(end + 1..)
             }
+            // What follows is not reached.
+            Some("exec") if is_known && words.len() > 1 => {
+                self.is_strict = false;
+                None
+            }
             Some("shift") => {
                 let count = words.get(1).map_or(Some(1), |count| count.parse().ok());
                 let old = self.arrays.get("@").filter(|old| old.iter().all(|w| self.budget.pay(w)));
@@ -244,16 +249,23 @@ impl Shell<'_> {
                 shell.position += 1;
             }
         };
-        skip(self, &['<', '-', ' ', '"', '\'', '\\']);
-        let end = self.name();
-        skip(self, &['"', '\'']);
-        self.heredocs.push(end);
+        skip(self, &['<', '-', ' ']);
+        let rest = self.text[self.position..].iter().copied();
+        let end: String =
+            rest.take_while(|c| !c.is_whitespace() && !";&|<>()".contains(*c)).collect();
+        self.position += end.chars().count();
+        self.heredocs.push(end.replace(['"', '\'', '\\'], ""));
     }
 
     /// Skips the heredocs that begin on the line before.
     fn skip_heredocs(&mut self) {
         for end in std::mem::take(&mut self.heredocs) {
-            while self.peek(0).is_some() && self.until('\n').trim() != end {}
+            let text: String = self.text[self.position..].iter().collect();
+            // Without its end it is none, but a shift of bits.
+            let lines = text.lines().position(|line| line.trim() == end);
+            for _ in 0..lines.map_or(0, |lines| lines + 1) {
+                self.until('\n');
+            }
         }
     }
 
