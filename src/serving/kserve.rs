@@ -234,15 +234,12 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
         diagnostics.push(error.at(config.place(key)));
     };
     for key in NOT_OURS.iter().filter(|key| config.written(key).is_some()) {
-        report(
-            key,
-            match key.starts_with("autoscaling.") {
-                true => {
-                    "remove the key: KServe's controller has the metrics and the URL of Prometheus"
-                }
-                false => "remove the key, which KServe's presets decide, or `form`",
-            },
-        );
+        let hint = if key.starts_with("autoscaling.") {
+            "remove the key: KServe's controller has the metrics and the URL of Prometheus"
+        } else {
+            "remove the key, which KServe's presets decide, or `form`"
+        };
+        report(key, hint);
     }
     if config.engine.kind != EngineKind::Vllm {
         report("engine.kind", "remove the key, or `form`: KServe's presets start vLLM");

@@ -72,7 +72,7 @@ fn value_in<'w>(words: &mut Words<'w>) -> Option<&'w str> {
 }
 
 /// An accepted name of a flag: its name in the table, and true if it is a negated form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
     flag: String,
     is_negated: bool,
@@ -156,10 +156,7 @@ impl Names {
         let (accepted, name) = (self.table.accepted(self.index), format!("--{name}"));
         let longer = longer(accepted, &name);
         let (long, first) = longer.first().filter(|_| !accepted.contains_key(&name))?;
-        let is_one = longer
-            .iter()
-            .all(|(_, one)| one.flag == first.flag && one.is_negated == first.is_negated);
-        is_one.then(|| long.trim_start_matches('-').to_owned())
+        longer.iter().all(|(_, one)| one == first).then(|| long.trim_start_matches('-').to_owned())
     }
 }
 

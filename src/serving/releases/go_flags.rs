@@ -84,12 +84,8 @@ impl<'t> Line<'t> {
     fn short(&mut self, word: &str, written: &str, next: Option<&str>) -> bool {
         let index = self.judge.index();
         let letter: String = word.chars().skip(1).take(1).collect();
-        let has_letter = self
-            .program
-            .flags
-            .iter()
-            .any(|(_, spans)| spans.candidates(index).iter().any(|spec| spec.short == letter));
-        if has_letter {
+        let mut flags = self.program.flags.iter().flat_map(|(_, spans)| spans.candidates(index));
+        if flags.any(|spec| spec.short == letter) {
             return word.len() == 2 && next.is_some_and(|next| !next.starts_with('-'));
         }
 

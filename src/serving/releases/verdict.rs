@@ -128,14 +128,10 @@ impl<'t> Judge<'t> {
     ) -> Option<&mut Verdict> {
         let Some(spans) = names.find(name) else {
             let newest = self.releases.newest();
+            let (title, program) = (self.title(), self.program);
             let message = match self.release {
-                Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
-                _ => {
-                    format!(
-                        "no release of {} up to {newest} has the {noun} `{shown}`",
-                        self.program
-                    )
-                }
+                Release::Listed(_) => format!("{title} has no {noun} `{shown}`"),
+                _ => format!("no release of {program} up to {newest} has the {noun} `{shown}`"),
             };
             // The table has names without dashes, the suggestion as many as were written.
             let dashes = "-".repeat(shown.len() - shown.trim_start_matches('-').len());
@@ -154,16 +150,15 @@ impl<'t> Judge<'t> {
         }
 
         let message = format!("{} has no {noun} `{shown}`", self.title());
-        let (message, hint) = if let Some(added) = spans.added_after(index) {
+        let (when, hint) = if let Some(added) = spans.added_after(index) {
             let added = self.releases.name(added);
             let hint = format!("use {} {added} or later, or remove it", self.program);
-            (format!("{message}: it was added in {added}"), hint)
+            (format!("it was added in {added}"), hint)
         } else {
             let last = self.releases.name(spans.last_before(index)?);
-            let hint = "remove it, or replace it".to_owned();
-            (format!("{message}: {last} was the last release with it"), hint)
+            (format!("{last} was the last release with it"), "remove it, or replace it".to_owned())
         };
-        Some(self.push(Kind::Refused, path, message, hint))
+        Some(self.push(Kind::Refused, path, format!("{message}: {when}"), hint))
     }
 
     /// Records a name that only some releases have, for an unknown release.

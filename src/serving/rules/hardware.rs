@@ -115,8 +115,8 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
         found.below(".resources", message, format!("add `{built}: 1` to its limits")).warning();
     }
 
-    let old = HARDWARE.without_bfloat16.iter();
-    let is_old = |label: &String| old.clone().any(|mark| label.contains(mark));
+    let marks = &HARDWARE.without_bfloat16;
+    let is_old = |label: &String| marks.iter().any(|mark| label.contains(mark));
     let node = devices(template).find(is_old);
     if let Some(node) = node.filter(|_| engine.flags.text("dtype") == Some("bfloat16")) {
         let finding = found.push(format!("`{node}` has no bfloat16"), "write `--dtype=half`");
