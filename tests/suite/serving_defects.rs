@@ -207,7 +207,6 @@ const DEFECTS: &[Change] = &[
     defect("nothing", ONE, ANOTHER, and_another!("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: models}\nspec: {scaleTargetRef: {name: model}}\n---\n"), "serving-autoscaler"),
     defect("nothing", ONE, ANOTHER, and_another!("apiVersion: v1\nkind: Service\nmetadata: {name: front, namespace: models, labels: {app: front}}\nspec: {selector: {app: frontend}, ports: [{port: 80, targetPort: 9000}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: models}\nspec: {selector: {matchLabels: {app: front}}, template: {metadata: {labels: {app: front}}, spec: {containers: [{name: web, image: \"example.com/web@sha256:0000000000000000000000000000000000000000000000000000000000000000\", ports: [{containerPort: 9000}]}]}}}\n---\n"), "serving-selector"),
     // The picker.
-    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "8000"}"#, "serving-engine-flags"),
     defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
     defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
     defect("picker", ONE, "--grpc-port=9002", "--grpc-port=9010", "serving-picker-port"),

@@ -848,6 +848,14 @@ fn rows() -> Vec<Row> {
             "",
         ),
         (
+            "the port of the server for NIXL",
+            json!({"command": ["vllm", "serve", "example/chat-8B", "--kv-transfer-config={\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}"], "env": [{"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": "8000"}]}),
+            none(),
+            vec![],
+            "serving-transfer",
+            "both listen on port 8000",
+        ),
+        (
             "an empty cache that nothing can fill",
             json!({"command": ["vllm", "serve", "example/chat-8B"], "volumeMounts": [{"name": "cache", "mountPath": "/root/.cache/huggingface", "readOnly": true}]}),
             pods(&json!({"volumes": [{"name": "cache", "emptyDir": {}}]})),

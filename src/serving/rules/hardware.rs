@@ -5,10 +5,11 @@ use super::super::releases::hardware::HARDWARE;
 use super::super::releases::image::{is_in, parts};
 use super::super::view::pods::{
     Engine, Program, Template, accelerators, is_true, list, mount_of, resources, text, variable,
-    variable_or, volume_of,
+    volume_of,
 };
 use super::engine::ranks;
 use super::probe::{billions, bits, downloads};
+use super::runtime::hub_cache;
 use crate::ir::quantity;
 use serde_json::Value as Json;
 
@@ -74,14 +75,13 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
 /// Checks that the weights of a model that is downloaded fit into the volume of its cache.
 pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let Some(gigabytes) = weight(engine).filter(|_| downloads(template, engine)) else { return };
-    let home = variable_or(engine.container, "HF_HOME", "/root/.cache/huggingface");
-    let Some(home) = home else { return };
-    let mount = mount_of(engine.container, home);
+    let Some(folder) = hub_cache(engine.container) else { return };
+    let mount = mount_of(engine.container, &folder);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
     let model = engine.model.as_deref().unwrap_or_default();
     if limit.is_some_and(|limit| limit < gigabytes * 1e9) {
-        let message = format!("`{model}` does not fit into the volume of its cache at {home}");
+        let message = format!("`{model}` does not fit into the volume of its cache at {folder}");
         let finding = found.below(".volumeMounts", message, "raise `sizeLimit`");
         finding.why("the pod is evicted during the download", "Kubernetes docs, emptyDir");
     }

@@ -10,7 +10,6 @@ use super::super::view::pods::{
 };
 use super::super::view::shell::UNKNOWN;
 use super::engine::supervisor;
-use super::transfer;
 
 /// vLLM flags with which data-parallel ranks have their own servers.
 const OWN_SERVERS: [&str; 4] = [
@@ -193,14 +192,11 @@ pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'
         found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
     }
     let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
-    for (name, port) in [
-        ("--data-parallel-rpc-port", rpc),
-        ("--data-parallel-supervisor-port", supervisor(engine)),
-        (transfer::PORT, transfer::used_side_port(engine.container)),
-    ] {
+    for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
         if port.is_some_and(|port| ports.contains(&port)) {
-            let message = format!("`{name}` is also the port of a server");
-            found.push(message, format!("set `{name}` to another port"));
+            let flag = format!("`--data-parallel-{name}-port`");
+            let message = format!("{flag} is also the port of a server");
+            found.push(message, format!("set {flag} to another port"));
         }
     }
 }

@@ -55,8 +55,9 @@ fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
     }
 
     let names = VLLM.metrics.names(index);
-    let sorted = |name: &str| name.split('_').map(str::to_owned).collect::<BTreeSet<_>>();
-    let same = names.iter().find(|name| sorted(name) == sorted(metric(series))).copied();
+    let parts = |name: &'static str| name.split('_').collect::<BTreeSet<_>>();
+    let wanted: BTreeSet<&str> = metric(series).split('_').collect();
+    let same = names.iter().copied().find(|name| parts(name) == wanted);
     let other =
         VLLM.metrics.find(metric(series)).map(|_| "see the metrics of the release".to_owned());
     let near = same.or_else(|| suggest::nearest(metric(series), &names));
@@ -112,8 +113,8 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
         let runs =
             |program| !engines.is_empty() && engines.iter().all(|one| one.program == program);
-        let others = [(Program::Vllm, "sglang:"), (Program::Sglang, "vllm:")];
-        let other = others.into_iter().find(|(program, _)| runs(*program));
+        let prefixes = [(Program::Vllm, "sglang:"), (Program::Sglang, "vllm:")];
+        let other = prefixes.into_iter().find(|(program, _)| runs(*program));
         for (at, query) in queries(scaler).enumerate() {
             let path = format!(".spec.triggers[{at}].metadata.query");
             let mut words = words(query).into_iter();

@@ -207,22 +207,28 @@ const RESOURCES: [&str; 10] = [
     "services",
 ];
 
+/// The groups of these resources. Those of other CRDs may have any resource.
+const GROUPS: [&str; 7] = [
+    "",
+    "apps",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "inference.networking.k8s.io",
+    "inference.networking.x-k8s.io",
+    "llm-d.ai",
+];
+
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
         for (index, rule) in list(&role.json, "rules").iter().enumerate() {
-            // Groups of CRDs may have any resource.
-            let groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
-            let is_known = |group: &str| {
-                let ends = ["coordination.k8s.io", "discovery.k8s.io", "llm-d.ai"];
-                ["", "apps"].contains(&group)
-                    || ends.contains(&group)
-                    || group.starts_with("inference.networking.")
-            };
-            let is_known = groups.clone().all(is_known);
+            let mut groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
+            if !groups.all(|group| GROUPS.contains(&group)) {
+                continue;
+            }
             for written in list(rule, "resources").iter().filter_map(Json::as_str) {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
-                if is_known && name != written && RESOURCES.contains(&name.as_str()) {
+                if name != written && RESOURCES.contains(&name.as_str()) {
                     let message = format!("{role} grants `{written}`, which is no resource");
                     let path = format!(".rules[{index}].resources");
                     found.push(owner, path, message, format!("write `{name}`"));
@@ -285,9 +291,10 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
 
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
 fn scraped(view: &View<'_>) -> BTreeSet<usize> {
-    let all =
-        Some(()).filter(|()| !view.pickers.is_empty()).into_iter().flat_map(|()| monitored(view));
-    let services = all.map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
+    if view.pickers.is_empty() {
+        return BTreeSet::new();
+    }
+    let services = monitored(view).map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }
 

@@ -162,10 +162,11 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     }
     let cache = hub_cache(engine.container).and_then(|path| mount_of(engine.container, &path));
     let is_filled = |mount: &Json| {
-        let all = template.all_containers().into_iter();
-        let mut others = all.filter(|(one, _)| !std::ptr::eq(*one, engine.container));
-        let name = |mount: &Json| text(mount, "name").to_owned();
-        others.any(|(one, _)| list(one, "volumeMounts").iter().any(|m| name(m) == name(mount)))
+        let has_it = |one: &Json| {
+            list(one, "volumeMounts").iter().any(|other| other.get("name") == mount.get("name"))
+        };
+        let mut others = template.all_containers().into_iter();
+        others.any(|(one, _)| !std::ptr::eq(one, engine.container) && has_it(one))
     };
     if let Some(mount) = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount))
         && downloads(template, engine)
@@ -233,9 +234,10 @@ fn is_beside_models(template: &Template<'_>, path: &str) -> bool {
 }
 
 /// Returns the folder of a container's cache of models (huggingface_hub, constants); `None` if unknown.
-fn hub_cache(container: &Json) -> Option<String> {
-    let older = ["HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME", "HOME"];
-    if older.iter().any(|name| variable(container, name).is_some()) {
+pub(super) fn hub_cache(container: &Json) -> Option<String> {
+    let is_set = |name: &&str| variable(container, name).is_some();
+    let is_of_home = !is_set(&"HF_HOME") && ["XDG_CACHE_HOME", "HOME"].iter().any(is_set);
+    if is_of_home || ["HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"].iter().any(is_set) {
         return None;
     }
     let home = variable_or(container, "HF_HOME", "/root/.cache/huggingface")?;

@@ -314,17 +314,22 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
 
 /// Address of the NIXL side channel, and its default port.
 const HOST: &str = "VLLM_NIXL_SIDE_CHANNEL_HOST";
-pub(super) const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
+const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
 const USUAL_PORT: &str = "5600";
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
+    let is_nixl = |engine: &Engine<'_>| {
+        transfer(engine).is_some_and(|config| connectors(&config).iter().any(Connector::is_nixl))
+    };
+    for (template, engine) in view.engines().filter(|(_, engine)| is_nixl(engine)) {
+        taken_port(template, engine, found);
+    }
     let pairs = view.pairs().into_iter();
     let ends = pairs.flat_map(|(one, other)| [(one, other), (other, one)]);
     for (template, partner) in ends {
         let Some(engine) = &template.engine else { continue };
-        let Some(config) = transfer(engine) else { continue };
-        if connectors(&config).iter().any(Connector::is_nixl) {
+        if is_nixl(engine) {
             // AIBrix' router tells decode pods the address of the prefill pod.
             if template.manifest.group() != "orchestration.aibrix.ai" {
                 host(template, engine, found);
@@ -373,16 +378,6 @@ fn port(
     found: &mut Found,
 ) {
     let Some(number) = side_port(engine.container) else { return };
-
-    let mut open = engine.ports().unwrap_or_default();
-    open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
-    open.extend(events_port(&engine.flags));
-    if open.contains(&number) {
-        let message = format!("the NIXL side channel and a server both listen on port {number}");
-        let hint = format!("set `{PORT}` to another port");
-        found.push(template.owner, format!("{}.env", engine.path), message, hint);
-    }
-
     // Decode pods connect to prefill pods.
     let [server, client] = [template, partner].map(End::of_pods);
     if template.role() == Some("prefill") {
@@ -397,17 +392,25 @@ fn side_port(container: &Json) -> Option<u32> {
     variable_or(container, PORT, USUAL_PORT)?.trim().parse().ok()
 }
 
-/// Returns the port of the side channel of a container that says that it has one.
-pub(super) fn used_side_port(container: &Json) -> Option<u32> {
-    let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
-    side_port(container).filter(|_| is_used)
+/// Checks that no server of a pod listens on the port of the side channel.
+fn taken_port(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
+    let Some(number) = side_port(engine.container) else { return };
+    let mut open = engine.ports().unwrap_or_default();
+    open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
+    open.extend(events_port(&engine.flags));
+    if open.contains(&number) {
+        let message = format!("the NIXL side channel and a server both listen on port {number}");
+        let hint = format!("set `{PORT}` to another port");
+        found.push(template.owner, format!("{}.env", engine.path), message, hint);
+    }
 }
 
 /// Checks that several engines of a pod have different side channel ports: they share an address.
 fn shared_port(view: &View<'_>, found: &mut Found) {
     let mut seen = BTreeSet::new();
     for (template, container, path) in view.containers() {
-        let Some(port) = used_side_port(container) else { continue };
+        let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
+        let Some(port) = side_port(container).filter(|_| is_used) else { continue };
         if !seen.insert((std::ptr::from_ref(template), port)) {
             let message =
                 format!("two engines of a pod have their NIXL side channel on port {port}");

@@ -260,11 +260,17 @@ impl Shell<'_> {
     /// Skips the heredocs that begin on the line before.
     fn skip_heredocs(&mut self) {
         for end in std::mem::take(&mut self.heredocs) {
-            let text: String = self.text[self.position..].iter().collect();
-            // Without its end it is none, but a shift of bits.
-            let lines = text.lines().position(|line| line.trim() == end);
-            for _ in 0..lines.map_or(0, |lines| lines + 1) {
-                self.until('\n');
+            let rest = self.text.get(self.position..).unwrap_or_default();
+            let mut length = 0;
+            let has_end = rest.split_inclusive(|c| *c == '\n').any(|line| {
+                length += line.len();
+                line.iter().collect::<String>().trim() == end
+            });
+            // Without its end it is none, but a shift of bits. Others may look for theirs in vain, too.
+            if has_end {
+                self.position += length;
+            } else {
+                self.budget.pay(&rest.iter().collect::<String>());
             }
         }
     }
