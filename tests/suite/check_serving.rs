@@ -179,6 +179,7 @@ fn variables_that_multiply_are_not_expanded() {
         format!("command: [vllm, serve, m, --port, $(v28)]\n        env: {environment}"),
         format!("command: [bash, -c, \"{arithmetic}\"]"),
         format!("command: [bash, -c, \"{here_document}; vllm serve m\"]"),
+        format!("command: [bash, -c, \"{}vllm serve m\"]", "a <<E\\n".repeat(10_000)),
     ] {
         let case = Case::new();
         case.write("pods.yaml", PODS.replace("command: [vllm, serve]", &command));
