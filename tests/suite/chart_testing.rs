@@ -99,6 +99,10 @@ fn ct_lint_accepts_the_charts() {
     let temporary = TempDir::new().expect("a folder");
     let charts = charts(temporary.path());
     assert!(charts.len() >= 15, "{charts:?}");
+    // A warning of yamllint is a success, and `ct` may end before it has read what a linter wrote.
+    let warned = fs::read_to_string(rules.join("lintconf.yaml")).expect("the rules of yamllint");
+    let strict = temporary.path().join("lintconf.yaml");
+    fs::write(&strict, warned.replace("level: warning", "level: error")).expect("a file");
 
     let helm = Helm::newest().path;
     let folders = [linters.join("bin"), helm.parent().expect("a folder").to_owned()];
@@ -109,7 +113,7 @@ fn ct_lint_accepts_the_charts() {
         .args(["lint", "--check-version-increment=false", "--validate-maintainers=false"])
         .args(["--helm-lint-extra-args=--strict", "--charts", &list.join(",")])
         .arg("--lint-conf")
-        .arg(rules.join("lintconf.yaml"))
+        .arg(strict)
         .arg("--chart-yaml-schema")
         .arg(rules.join("chart_schema.yaml"))
         .current_dir(temporary.path())
@@ -121,8 +125,6 @@ fn ct_lint_accepts_the_charts() {
         .expect("ct starts");
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{text}");
-    // yamllint prints warnings with a success.
-    assert!(!text.contains("warning"), "{text}");
-    let accepted = text.matches("1 chart(s) linted, 0 chart(s) failed").count();
+    let accepted = text.lines().filter(|line| line.starts_with(" \u{2714}")).count();
     assert_eq!(accepted, charts.len(), "{text}");
 }
