@@ -192,7 +192,7 @@ const DEFECTS: &[Change] = &[
     defect("selector", ONE, "  selector: {matchLabels: {app: chat}}\n  targetPorts", "  selector: {matchLabels: {app: chats}}\n  targetPorts", "serving-pool-empty"),
     defect("selector", ONE, "podMetricsEndpoints: [{port: http,", "podMetricsEndpoints: [{port: metrics,", "serving-selector"),
     defect("selector", ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchLabels: {app: chta}}\n  podMetricsEndpoints", "serving-selector"),
-    defect("selector", ONE, "endpoints: [{port: http-metrics,", "endpoints: [{port: metrics,", "serving-selector"),
+    defect("selector", ONE, "  - port: http-metrics\n", "  - port: metrics\n", "serving-selector"),
     defect("selector", ONE, "  selector: {matchLabels: {app: chat-epp}}\n  endpoints", "  selector: {matchLabels: {app: chat-ep}}\n  endpoints", "serving-selector"),
     defect("selector", PD, "podMetricsEndpoints: [{port: http}]", "podMetricsEndpoints: [{port: web}]", "serving-selector"),
     // Objects that select nothing of pods that they are meant for.
@@ -209,6 +209,8 @@ const DEFECTS: &[Change] = &[
     // The picker.
     defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
     defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
+    defect("picker", ONE, "--pool-namespace=models, ", "", "serving-picker-pool"),
+    defect("picker", ONE, "    authorization: {credentials: {name: chat-epp-metrics, key: token}}\n", "", "serving-picker-rights"),
     defect("picker", ONE, "--grpc-port=9002", "--grpc-port=9010", "serving-picker-port"),
     defect("picker", ONE, "--metrics-port=9090", "--metrics-port=9091", "serving-picker-flags"),
     defect("picker", ONE, "--metrics-port=9090", "--metrics-port=9002", "serving-picker-flags"),
@@ -350,6 +352,8 @@ const DEFECTS: &[Change] = &[
 const SOUND: &[Change] = &[
     // Presets of one's own may set the parallelism, and runtimes of others have other containers.
     sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: more, namespace: elsewhere}\nspec: {baseRefs: [{name: own}], model: {uri: hf://example/more-8B, name: example/more-8B}, parallelism: {tensor: 8}, worker: {containers: [{name: main}]}}\n---\n")),
+    sound(ONE, "        args: [--pool-name=chat, --pool-namespace=models,", "        env: [{name: NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}]\n        args: [--pool-name=chat,"),
+    sound(ONE, "    authorization: {credentials: {name: chat-epp-metrics, key: token}}\n", "    bearerTokenSecret: {name: chat-epp-metrics, key: token}\n"),
     sound(ONE, ANOTHER, and_another!("apiVersion: ome.io/v1beta1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {containers: [{name: ome-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\n")),
     // Paths that hold `v1` as a part, and Services of something else.
     sound(ONE, "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n", "  - matches: [{path: {type: PathPrefix, value: /v1/chat}}]\n    filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]\n"),

@@ -12,7 +12,7 @@ use super::selector::monitored;
 use super::transfer::routers;
 use crate::diag::Severity;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -114,14 +114,27 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
         ] {
             // Without a namespace, manifests are for that of the release or of kubectl's context.
             let is_open = flag == "pool-namespace" && right.is_empty();
-            let said = picker.flags.text(flag).filter(|said| *said != right && !is_open);
+            let usual = match (flag, variable(picker.container, "NAMESPACE")) {
+                // GAIE, resolvePoolNamespace; other images may have the variable.
+                ("pool-namespace", None) if is_closed(picker) => Some("default"),
+                _ => None,
+            };
+            let said = picker.flags.text(flag).or(usual).filter(|said| *said != right && !is_open);
             if let Some(said) = said {
+                let by = if picker.flags.has(flag) { "" } else { " by default" };
                 let message =
-                    format!("{picker} is the picker of {pool}, but has `--{flag}={said}`");
+                    format!("{picker} is the picker of {pool}, but has `--{flag}={said}`{by}");
                 found.push(message, format!("write `--{flag}={right}`"));
             }
         }
     }
+}
+
+/// Returns true if all flags and variables of a picker are known.
+fn is_closed(picker: &Picker<'_>) -> bool {
+    // The first releases wrote flags in another way.
+    let is_told = ["pool-namespace", "poolNamespace"].iter().any(|flag| picker.flags.has(flag));
+    !is_told && list(picker.container, "envFrom").is_empty()
 }
 
 /// Returns the RBAC rules of a ServiceAccount.
@@ -151,6 +164,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let account = picker.manifest.text("/spec/template/spec/serviceAccountName");
         let account = account.unwrap_or("default");
         let mut found = found.at(picker.owner, ".spec.template.spec.serviceAccountName");
+        let monitors = scraped.get(&picker.owner);
+        let is_scraped = monitors.is_some();
+        if let Some(monitor) = monitors.into_iter().flatten().find(|one| has_no_token(one))
+            && picker.flags.is_on_or(METRICS_AUTH, true)
+        {
+            let message = format!("{monitor} has no token for the metrics of {picker}");
+            let hint = format!("add `authorization` to its endpoint, or `--{METRICS_AUTH}=false`");
+            found.push(message, hint).why("requests for metrics get 401", "GAIE, options");
+        }
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if view.named("ServiceAccount", account, picker.manifest).is_none() {
             if let Some(meant) = unused_account(view, picker, account, &unused) {
@@ -164,7 +186,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         token(view, account, (&picker.pods, &picker.to_string()), &mut found);
         let rules = rules_of(view, account, picker.manifest);
-        let needed = needed(view, picker, &rules, scraped.contains(&picker.owner));
+        let needed = needed(view, picker, &rules, is_scraped);
         for what in lacking(&rules, &needed) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             found.push(format!("ServiceAccount of {picker} cannot {what}"), hint);
@@ -289,13 +311,32 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
     accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()
 }
 
-/// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
-fn scraped(view: &View<'_>) -> BTreeSet<usize> {
+/// Returns the manifests of the pickers whose Services monitors select, with these monitors.
+fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<&'v Manifest>> {
+    let mut found = BTreeMap::new();
     if view.pickers.is_empty() {
-        return BTreeSet::new();
+        return found;
     }
-    let services = monitored(view).map(|(_, one)| one.owner).filter(|one| one.kind() == "Service");
-    services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
+    for (monitor, one) in monitored(view).filter(|(_, one)| one.owner.kind() == "Service") {
+        for picker in behind(view, one.owner) {
+            found.entry(picker.owner).or_insert_with(Vec::new).push(monitor);
+        }
+    }
+    found
+}
+
+/// Returns true if no endpoint of a monitor names what it authenticates with.
+fn has_no_token(monitor: &Manifest) -> bool {
+    const KEYS: [&str; 6] = [
+        "authorization",
+        "basicAuth",
+        "bearerTokenFile",
+        "bearerTokenSecret",
+        "oauth2",
+        "scrapeClass",
+    ];
+    let has_key = |of: &Json| KEYS.iter().any(|key| of.get(key).is_some());
+    !has_key(monitor.spec()) && !list(monitor.spec(), "endpoints").iter().any(has_key)
 }
 
 /// Returns the permissions that the rules do not grant, as text: `get, list pods`.
@@ -412,6 +453,9 @@ fn pool_pickers<'v, 'a>(
 /// A permission: group, resource and verbs.
 type Permission<'p> = (&'p str, &'p str, &'static [&'static str]);
 
+/// The flag with which a picker asks the API server who reads its metrics.
+const METRICS_AUTH: &str = "metrics-endpoint-auth";
+
 const READ: &[&str] = &["get", "list", "watch"];
 
 /// Returns the permissions that pickers and sidecars with these flags need to watch a pool and its pods.
@@ -454,7 +498,7 @@ fn needed<'p>(
         // What client-go's LeaseLock calls.
         needed.push(("coordination.k8s.io", "leases", &["get", "create", "update"]));
     }
-    if is_scraped && picker.flags.is_on_or("metrics-endpoint-auth", true) {
+    if is_scraped && picker.flags.is_on_or(METRICS_AUTH, true) {
         // The metrics endpoint asks the API server who scrapes it, and whether it may.
         needed.push(("authentication.k8s.io", "tokenreviews", &["create"]));
         needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));

@@ -3,7 +3,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::view::config_map::File;
-use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
+use super::super::view::pods::{Template, all_containers, is_placeholder, list, mount_of, text};
 use super::super::view::{Manifest, View};
 use super::pod::pods;
 use crate::diag::suggest::{self, is_typo};
@@ -54,12 +54,15 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
     for (container, _) in all_containers(spec, "") {
         let mounts = list(container, "volumeMounts").iter();
         let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
-        for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
+        for mount in of_volume {
+            let folder = text(mount, "mountPath").trim_end_matches('/');
             let words = ["command", "args"].iter().flat_map(|key| list(container, key));
             keys.extend(words.filter_map(Json::as_str).filter_map(|word| {
                 let value = word.split_once('=').map_or(word, |(_, value)| value);
                 let file = value.strip_prefix(folder)?.strip_prefix('/')?;
-                (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)
+                // Another volume may have this file alone.
+                mount_of(container, value).filter(|one| std::ptr::eq(*one, mount))?;
+                (!file.is_empty() && !file.contains(['/', ' ', '*'])).then_some(file)
             }));
         }
     }
@@ -180,7 +183,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
             let is_open = known.is_empty() || view.picker_of(pods.owner).is_some();
-            for key in reference.keys.iter().filter(|_| !is_open).filter(missing) {
+            let needed = needed_keys(pods.spec, reference);
+            for key in needed.iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
                 found.push(message, suggest::hint(key, &known, "keys"));
             }
