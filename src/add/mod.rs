@@ -208,8 +208,9 @@ pub(crate) fn parse(
 /// configuration at `path`.
 pub(crate) fn source_key(argument: &str, path: &Path) -> (&'static str, String) {
     match source::from_argument(argument) {
-        Source::Path { path: found, .. } => ("path", relative(&found, path)),
-        _ => ("image", argument.to_owned()),
+        Source::Image { .. } => ("image", argument.to_owned()),
+        // What is there and no bundle is reported as a path that is none.
+        _ => ("path", relative(argument, path)),
     }
 }
 

@@ -255,8 +255,8 @@ pub(super) fn documents(
                      manifests directory is parsed as YAML or JSON"
                 }
                 Cause::Syntax if is_template => {
-                    "write the value: manifests are YAML and not Helm templates; values come from \
-                     the chart (`namespaces`, `[[bundle.switch]]`)"
+                    "write the value: manifests are plain YAML; values come from the chart \
+                     (`namespaces`, `[[bundle.switch]]`)"
                 }
                 Cause::Syntax if file.ends_with(".toml") => {
                     "name another file: this one is TOML, and manifests are YAML or JSON"
@@ -271,7 +271,11 @@ pub(super) fn documents(
                 document: Some(problem.document),
                 ..Place::file(file).at(problem.line, problem.column)
             };
-            let message = format!("cannot read the file: {}", problem.message);
+            let what = match problem.cause {
+                Cause::Syntax if is_template && !is_manifest => "it is a template, not YAML",
+                _ => &problem.message,
+            };
+            let message = format!("cannot read the file: {what}");
             diagnostics.error(code, place, message, hint);
             None
         }

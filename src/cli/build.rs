@@ -4,11 +4,11 @@ use super::output::Output;
 use super::{Exit, Invocation, cpus};
 use crate::chart;
 use crate::config::{Config, Deploy, Source};
-use crate::deploy::{self, Release};
+use crate::deploy::{self, Planned, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics, listed};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
-use crate::output::ownership::BUILD_REPORT;
+use crate::output::ownership::{BUILD_REPORT, UPGRADE_REPORT};
 use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged, outdated};
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::pipeline::{self, Inputs};
@@ -130,12 +130,22 @@ impl Build {
                 let what = if lock.bundles.is_empty() { "locked" } else { "changed" };
                 summary.push(format!("{}: {changes} {what}; commit it", path.display()));
             }
-            if is_first && !built.releases.is_empty() {
+            let is_changed = |chart: &&BuiltChart| {
+                changes.created.contains(&chart.dir) || changes.updated.contains(&chart.dir)
+            };
+            let changed: Vec<&BuiltChart> = charts.iter().filter(is_changed).collect();
+            if !changed.is_empty() {
                 let lock = (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
                 let files = [global.config.as_path()].into_iter().chain(lock);
-                let files: Vec<&Path> = files.chain([out.as_path()]).collect();
-                let deploy = self.names.is_empty().then_some(&config.deploy);
-                summary.append(next_steps(&built.releases, deploy, &files));
+                let next = NextSteps {
+                    changed,
+                    releases: &built.releases,
+                    deploy: self.names.is_empty().then_some(&config.deploy),
+                    files: files.chain([out.as_path()]).collect(),
+                    out: &out,
+                    is_first,
+                };
+                summary.append(next.lines());
             }
             Some((Exit::Clean, summary))
         });
@@ -262,57 +272,73 @@ fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns the releases so that each comes after those that it depends on.
-fn in_order(releases: &[Release]) -> Vec<&Release> {
-    let mut left: Vec<&Release> = releases.iter().collect();
-    let mut ordered = Vec::new();
-    // Bundles that are not built now count as installed. Circles are errors of the configuration,
-    // so that nothing is left over.
-    let is_left = |name: &String, left: &[&Release]| left.iter().any(|it| it.bundle == *name);
-    while let Some(next) =
-        left.iter().position(|it| !it.depends_on.iter().any(|name| is_left(name, &left)))
-    {
-        ordered.push(left.remove(next));
-    }
-    ordered
+/// The facts that the next steps after a build depend on.
+struct NextSteps<'b> {
+    /// The charts that were created or updated.
+    changed: Vec<&'b BuiltChart>,
+    releases: &'b [Release],
+    deploy: Option<&'b Deploy>,
+    /// The files to commit.
+    files: Vec<&'b Path>,
+    out: &'b Path,
+    /// True if there was no chart before.
+    is_first: bool,
 }
 
-/// Returns the next steps after a first build: the commands of the deployment tools that the
-/// configuration has, else one of Helm for each release.
-fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) -> Lines {
-    let out = files.last().copied().unwrap_or(Path::new(""));
-    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let commands = deploy.into_iter().flat_map(|deploy| {
-        let Deploy { helmfile, argocd, flux, .. } = deploy;
-        [
-            (helmfile.as_ref(), "helmfile --file", " apply"),
-            (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
-            (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
-        ]
-    });
-    let tools = commands.filter_map(|(file, command, end)| {
-        Some(format!("  {command} {}{end}", out.join(file?).display()))
-    });
-    let tools: Vec<String> = tools.collect();
+impl NextSteps<'_> {
+    /// Returns the reports to read, and the commands of the deployment tools that the configuration has,
+    /// else one of Helm for each release.
+    fn lines(&self) -> Lines {
+        let Self { releases, out, .. } = self;
+        let mut lines = Lines::new();
+        for chart in &self.changed {
+            let Some(upgrade) = &chart.upgrade else { continue };
+            let report = out.join(&chart.dir).join(UPGRADE_REPORT);
+            lines.push(format!("{}: {upgrade}", report.display()));
+        }
+        let commands = self.deploy.into_iter().flat_map(|deploy| {
+            let Deploy { helmfile, argocd, flux, .. } = deploy;
+            [
+                (helmfile.as_ref(), "helmfile --file", " apply"),
+                (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
+                (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
+            ]
+        });
+        let tools = commands.filter_map(|(file, command, end)| {
+            Some(format!("  {command} {}{end}", out.join(file?).display()))
+        });
+        let tools: Vec<String> = tools.collect();
 
-    // Each of the tools installs all charts.
-    let with = if tools.len() > 1 { " with one of" } else { "" };
-    let mut lines = Lines::new();
-    lines.push(format!("next: commit {}, and install the charts{with}:", listed(&files, 3)));
-    for (needed, name) in not_built(releases, out) {
-        lines.push(format!("  bundle2chart build {needed} # first, because {name} depends on it"));
-    }
-    if tools.is_empty() {
-        for Release { name, namespace, dir, .. } in in_order(releases) {
-            let chart = out.join(dir);
+        // Each of the tools installs all charts.
+        let with = if tools.len() > 1 { " with one of" } else { "" };
+        let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        let files = listed(&files, 3);
+        let (what, command) = match self.is_first {
+            true => ("install", "install"),
+            // Some releases may be in the cluster.
+            false => ("install or upgrade", "upgrade --install"),
+        };
+        lines.push(format!("next: commit {files}, and {what} the charts{with}:"));
+        for (needed, name) in not_built(releases, out) {
             lines.push(format!(
-                "  helm install {name} {} --namespace {namespace} --create-namespace",
-                chart.display()
+                "  bundle2chart build {needed} # first, because {name} depends on it"
             ));
         }
+        let plan = deploy::plan(releases).into_iter().filter(|_| tools.is_empty());
+        for Planned { release, creates_namespace, .. } in plan {
+            let Release { name, namespace, dir, .. } = release;
+            if self.changed.iter().any(|chart| chart.dir == Path::new(dir)) {
+                let create = if creates_namespace { " --create-namespace" } else { "" };
+                let chart = out.join(dir);
+                let chart = chart.display();
+                lines.push(format!(
+                    "  helm {command} {name} {chart} --namespace {namespace}{create}"
+                ));
+            }
+        }
+        tools.iter().for_each(|tool| lines.push(tool));
+        lines
     }
-    tools.iter().for_each(|tool| lines.push(tool));
-    lines
 }
 
 /// Returns the dependencies that have no chart in the output directory, each with a bundle that has it.

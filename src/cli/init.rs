@@ -5,7 +5,7 @@ use super::output::Output;
 use std::io::Write as _;
 use std::path::Path;
 
-const TEMPLATE: &str = r#"# What bundle2chart builds: each [[bundle]] becomes the chart out/NAME/VERSION/.
+const TEMPLATE: &str = r#"# Configuration of bundle2chart: each [[bundle]] is compiled to the chart out/NAME/VERSION.
 # `bundle2chart add REFERENCE` adds one.
 required-version = ">=0.1"
 

@@ -63,7 +63,14 @@ impl Config {
         let mut found = Diagnostics::new();
         for source in &sources {
             let (tree, errors) = DeTable::parse_recoverable(&source.text);
-            found.extend(errors.iter().map(|error| syntax(source, error)));
+            match source.merge_conflict() {
+                Some(marker) if !errors.is_empty() => found.push(
+                    Diagnostic::error(Code::ConfigSyntax, "unresolved merge conflict")
+                        .at(Place::span(Span::new(source, marker)))
+                        .hint("keep one of both sides, and remove the markers of Git"),
+                ),
+                _ => found.extend(errors.iter().map(|error| syntax(source, error))),
+            }
             trees.push(tree);
         }
 

@@ -389,7 +389,7 @@ pub(crate) fn entries<'t>(
 }
 
 /// Returns the hint about a key that a table with these does not have: a similar key of the table,
-/// else the tables with this key or a similar one.
+/// else the tables with this key, or one that begins like it and is similar.
 fn similar_key(name: &str, known: &[&str]) -> String {
     // A misspelled key is most often meant for this table, so a similar name here comes first.
     if let Some(near) = suggest::nearest(name, known) {
@@ -398,26 +398,22 @@ fn similar_key(name: &str, known: &[&str]) -> String {
     let tables = Root::table().all();
     let all: Vec<&str> =
         tables.iter().flat_map(|table| &table.keys).map(|key| key.name.as_str()).collect();
-    // A table with few keys is best shown as a whole.
-    let near = suggest::nearest(name, &all);
-    let near = near.filter(|near| *near == name || known.len() > MOST_KEYS);
-    let tables = near.map(|near| Root::table().with_key(near)).unwrap_or_default();
-    let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
-    match near {
-        // A key such as `name` is in nearly all tables.
-        Some(near) if (1..=MOST_KEYS).contains(&places.len()) => {
-            let places = places.join(" or ");
-            match near == name {
-                true => format!("`{name}` belongs {places}"),
-                false => format!("did you mean `{near}`, which belongs {places}?"),
-            }
-        }
-        _ => {
-            let keys = suggest::list(known.get(..MOST_KEYS).unwrap_or(known));
-            let more = ", and others; docs/reference/bundles-toml.md has all";
-            format!("known keys: {keys}{}", if known.len() > MOST_KEYS { more } else { "" })
-        }
+    // Of all keys of all tables, some is near to any word.
+    let near = suggest::nearest(name, &all).filter(|near| near.get(..3) == name.get(..3));
+    let meant = near.unwrap_or(name);
+    let places: Vec<String> =
+        Root::table().with_key(meant).iter().map(|table| table.place()).collect();
+    // A key such as `name` is in nearly all tables.
+    if (1..=MOST_KEYS).contains(&places.len()) {
+        let places = places.join(" or ");
+        return match meant == name {
+            true => format!("`{name}` belongs {places}"),
+            false => format!("did you mean `{meant}`, which belongs {places}?"),
+        };
     }
+    let keys = suggest::list(known.get(..MOST_KEYS).unwrap_or(known));
+    let more = ", and others; `bundle2chart schema` has all";
+    format!("known keys: {keys}{}", if known.len() > MOST_KEYS { more } else { "" })
 }
 
 /// Returns the subject of a table with a choice of keys, and the hint if it has none of them.

@@ -279,7 +279,7 @@ from = "x"
     3 | whatever = []
       | ^^^^^^^^
       |
-      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, and others; docs/reference/bundles-toml.md has all
+      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, and others; `bundle2chart schema` has all
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7

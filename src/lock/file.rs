@@ -36,18 +36,16 @@ pub fn read(path: &Path) -> Result<Lock, Fatal> {
 /// If it is no lock file of the version that this program knows.
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     format::parse(&text).map_err(|fault| {
-        // The TOML parser would report a marker of Git as an invalid key.
-        let mut marks = text.match_indices("<<<<<<< ").map(|(start, _)| start);
-        let conflict = marks.find(|start| *start == 0 || text[..*start].ends_with('\n'));
-        let (found, range) = match conflict {
-            Some(start) => {
+        let source = Arc::new(SourceText { name, text });
+        let (found, range) = match source.merge_conflict() {
+            Some(marker) => {
                 let message = "the lock file has an unresolved merge conflict";
+                let name = &source.name;
                 let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
-                (Diagnostic::error(Code::LockInvalid, message).hint(hint), start..start + 7)
+                (Diagnostic::error(Code::LockInvalid, message).hint(hint), marker)
             }
             None => (invalid(&fault.message), fault.range),
         };
-        let source = Arc::new(SourceText { name, text });
         found.at(Place::span(Span::new(&source, range))).into()
     })
 }

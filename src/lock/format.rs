@@ -11,8 +11,8 @@ use std::ops::Range;
 /// Version of the format; files of another one are not read.
 pub(super) const VERSION: u32 = 1;
 
-const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
-                    edit it.\n";
+const HEAD: &str =
+    "# Digests of the locked bundles. Written by bundle2chart; commit it, do not edit it.\n";
 
 /// The reason why a text is not a valid lock file, and the place.
 pub(super) struct Fault {
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn the_text() {
         insta::assert_snapshot!(text(&lock()), @r#"
-        # Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not edit it.
+        # Digests of the locked bundles. Written by bundle2chart; commit it, do not edit it.
         version = 1
 
         [[bundle]]

@@ -12,7 +12,7 @@ use crate::output::chart_versions::older;
 use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree, Form, Identity};
 use crate::source::{SourceResolver, sha256};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A chart that was built, as far as reports depend on it.
@@ -76,6 +76,13 @@ impl Upgrade {
             counts: counts.try_into().ok()?,
             screen: rest.get(..end.unwrap_or(rest.len()))?.to_owned(),
         })
+    }
+}
+
+impl fmt::Display for Upgrade {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [breaking, risky, info] = self.counts;
+        write!(to, "upgrade from {}: {breaking} breaking, {risky} risky, {info} info", self.from)
     }
 }
 

@@ -121,16 +121,21 @@ fn is_image(text: &str) -> bool {
     host.contains('.') && !host.starts_with('.') && Reference::parse(text).is_ok()
 }
 
+/// Finds the bundle that a path is a part of: one of its two directories, or a file in one, such as the
+/// CSV.
+pub(super) fn bundle_above<'s>(path: &Path, shown: &'s str) -> Option<&'s Path> {
+    let mut above = path.ancestors().zip(Path::new(shown).ancestors()).skip(1).take(2);
+    let (_, shown) = above.find(|(folder, _)| directory::is_bundle(folder))?;
+    Some(if shown == Path::new("") { Path::new(".") } else { shown })
+}
+
 /// Finds a bundle above or below a path that is none; says what to write instead.
 fn bundle_near(path: &Path, shown: &str) -> Option<String> {
     if path.join("Chart.yaml").is_file() {
         return Some("write the path of the bundle: this is a Helm chart".to_owned());
     }
-    // One of its two directories, or a file in one, such as the CSV.
-    let above = path.ancestors().zip(Path::new(shown).ancestors()).skip(1).take(2);
-    if let Some((_, shown)) = above.into_iter().find(|(folder, _)| directory::is_bundle(folder)) {
-        let shown = if shown == Path::new("") { Path::new(".") } else { shown };
-        return Some(format!("write `{}`: this is a part of that bundle", shown.display()));
+    if let Some(bundle) = bundle_above(path, shown) {
+        return Some(format!("write `{}`: this is a part of that bundle", bundle.display()));
     }
     let below = bundles_in(path).map(|folder| Path::new(shown).join(folder));
     let bundles: Vec<String> = below.map(|path| format!("`{}`", path.display())).collect();

@@ -938,7 +938,7 @@ fn mistakes_have_a_hint_that_mends_them() {
     let path = |path: &str| CONFIG.replace("\"bundle\"", &format!("{path:?}"));
     let catalog = CONFIG.replace("path = \"bundle\"", "catalog = \"./all\"\npackage = \"lamps\"");
     let nothing = ("bundles.toml", "# none yet\n".to_owned());
-    let mistakes: [Mistake<'_>; 32] = [
+    let mistakes: [Mistake<'_>; 35] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
@@ -963,7 +963,7 @@ fn mistakes_have_a_hint_that_mends_them() {
                 ("extra.yaml", "metadata:\n  name: {{ .Release.Name }}\n".to_owned()),
             ],
             &["build"],
-            ["a map key must be", "write the value: manifests are YAML and not Helm templates"],
+            ["it is a template, not YAML", "write the value: manifests are plain YAML"],
         ),
         (
             &[("bundles.lock", "version = 1\n<<<<<<< HEAD\n=======\n>>>>>>> other\n".to_owned())],
@@ -972,6 +972,21 @@ fn mistakes_have_a_hint_that_mends_them() {
                 "the lock file has an unresolved merge conflict",
                 "`git checkout --ours bundles.lock`",
             ],
+        ),
+        (
+            &[("bundles.toml", format!("<<<<<<< HEAD\n{CONFIG}=======\n>>>>>>> other\n"))],
+            &["build"],
+            ["unresolved merge conflict", "remove the markers of Git"],
+        ),
+        (
+            &[],
+            &["add", "bundle/manifests"],
+            ["is not a bundle directory", "write `bundle`: this is a part of that bundle"],
+        ),
+        (
+            &[],
+            &["add", "./bundle/manifests", "lamp-operator"],
+            ["is a part of a bundle, not a catalog", "write `path = \"./bundle\"`"],
         ),
         (&[], &["diff", "--rev", "mian"], ["no directory `out`", "run `bundle2chart build` first"]),
         (
@@ -1039,7 +1054,10 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[("bundles.toml", with("image-registry = \"a\"\n"))],
             &["build"],
-            ["`catalog`, `channel`, and others; docs/", "reference/bundles-toml.md has all"],
+            [
+                "`catalog`, `channel`, and others; `bundle2chart schema`",
+                "`bundle2chart schema` has all",
+            ],
         ),
         (
             &[(

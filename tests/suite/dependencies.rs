@@ -88,6 +88,25 @@ fn an_order_that_is_not_said_is_noted() {
     insta::assert_snapshot!("order", seen.stderr_but_sizes());
 }
 
+/// Helm 4 removes labels of a namespace that it creates a second time.
+#[test]
+fn the_commands_after_a_build_have_the_order_of_the_releases() {
+    let case = with_dependencies();
+    add_sockets(&case, "1.4.0");
+    let namespace = "[[bundle.overlay]]\n[bundle.overlay.inline]\napiVersion = \"v1\"\nkind = \
+        \"Namespace\"\nmetadata.name = \"lamp-operator\"\n";
+    case.write("bundles.toml", format!("{BOTH}{namespace}"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let (_, commands) = seen.stderr.split_once("install the charts:\n").expect("commands");
+    assert_eq!(
+        commands.trim_end(),
+        "  helm install socket-operator out/socket-operator/1.4.0 --namespace socket-operator \
+         --create-namespace\n  \
+         helm install lamp-operator out/lamp-operator/1.2.3 --namespace lamp-operator"
+    );
+}
+
 #[test]
 fn a_crd_in_two_bundles_is_a_warning_until_one_leaves_it_out() {
     let case = Case::with_lamps();

@@ -42,13 +42,16 @@ fn three_real_bundles_fit_a_screen() {
     assert_eq!(text.matches("\n  helm install ").count(), 3, "{text}");
     assert!(text.contains(&format!("helm install {chart} --namespace")), "{text}");
 
-    // The hint helps, and the second build has no next steps.
+    // The hint helps, and what it changed is to be installed.
     let name = "name = \"cert-manager-operator\"\n";
     case.write("bundles.toml", config.replacen(name, &format!("{name}{stub}\n"), 1));
     let seen = case.run(&["build", "--replace"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     assert!(!seen.stderr.contains("stub-crds"), "{}", seen.stderr);
-    assert!(!seen.stderr.contains("next:"), "{}", seen.stderr);
+    let next =
+        |text: &str| text.matches("\n  helm upgrade --install cert-manager-operator").count();
+    assert_eq!(next(&seen.stderr), 2, "{}", seen.stderr);
+    assert!(!case.run(&["build"]).stderr.contains("next:"));
 
     assert_eq!(case.run(&["build", "-q"]).stderr, "");
 }

@@ -138,7 +138,8 @@ fn report_losses(
                 Fate::Excluded(index) => {
                     format!("`exclude` filter `{}` removes {count}", filters[*index].text)
                 }
-                _ => format!("no `include` filter matches {count}"),
+                _ if *count == 1 => "1 matches no `include` filter".to_owned(),
+                _ => format!("{count} match no `include` filter"),
             };
             let causes = join(by_count.iter().map(cause), ", ");
             let first = match by_count.first() {
@@ -443,7 +444,7 @@ mod tests {
         let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(
             messages,
-            ["filters remove all 3 Deployments: no `include` filter matches 1, \
+            ["filters remove all 3 Deployments: 1 matches no `include` filter, \
               `exclude` filter `.metadata.name == \"a\"` removes 1, \
               `exclude` filter `.metadata.name == \"b\"` removes 1"]
         );

@@ -57,6 +57,16 @@ pub struct SourceText {
     pub text: String,
 }
 
+impl SourceText {
+    /// Returns the first marker of an unresolved merge conflict of Git, which parsers of TOML report as
+    /// an invalid key.
+    pub fn merge_conflict(&self) -> Option<Range<usize>> {
+        let mut marks = self.text.match_indices("<<<<<<< ").map(|(start, _)| start);
+        let start = marks.find(|start| *start == 0 || self.text[..*start].ends_with('\n'))?;
+        Some(start..start + 7)
+    }
+}
+
 /// A byte range in a [`SourceText`]; shown with an excerpt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {

@@ -74,15 +74,19 @@ pub(super) fn open<'s>(
     }
 }
 
-/// Returns an error if a directory is that of a bundle, or has directories of bundles.
+/// Returns an error if a directory is that of a bundle, a part of it, or has directories of bundles.
 fn no_bundle(folder: &Path, shown: &str) -> Result<(), Fatal> {
-    let bundle = |below| Path::new(shown).join(below).components().collect::<PathBuf>();
-    let bundles = local::bundles_in(folder).map(|below| bundle(below).display().to_string());
-    let bundles: Vec<String> = bundles.collect();
+    let below = |below| Path::new(shown).join(below).components().collect::<PathBuf>();
+    let above = local::bundle_above(folder, shown).map(Path::to_owned);
+    let bundles = above.iter().cloned().chain(local::bundles_in(folder).map(below));
+    let bundles: Vec<String> = bundles.map(|bundle| bundle.display().to_string()).collect();
     let Some((first, others)) = bundles.split_first() else { return Ok(()) };
 
-    let is_bundle = Path::new(first) == Path::new(shown);
-    let what = if is_bundle { "the directory of a bundle" } else { "a directory of bundles" };
+    let what = match above {
+        Some(_) => "a part of a bundle",
+        None if Path::new(first) == Path::new(shown) => "the directory of a bundle",
+        None => "a directory of bundles",
+    };
     let mut hint = format!(
         "write `path = \"{first}\"` instead of `catalog` and `package`, or run `bundle2chart add \
             {first}`"
