@@ -139,6 +139,15 @@ fn the_readme_is_short() {
     assert!(text.lines().count() <= LONGEST, "{} lines", text.lines().count());
 }
 
+/// The picture of the report is not drawn again by itself: its description has the numbers that it shows.
+#[test]
+fn the_picture_of_the_report_shows_the_upgrade_of_its_page() {
+    let text = fs::read_to_string(root().join("docs/upgrades.md")).expect("docs/upgrades.md");
+    let (_, rest) = text.split_once("![The report as a page: ").expect("the picture");
+    let (counts, _) = rest.split_once("](report.png)").expect("its file");
+    assert!(text.contains(&format!("\n{counts}\n")), "draw it again: {counts}");
+}
+
 /// A directory is set up by two commands, `init` and `add`; the third one builds.
 #[test]
 fn two_commands_set_up_a_directory() {
