@@ -24,6 +24,7 @@ pub(super) mod spans;
 pub(super) mod variables;
 pub(super) mod verdict;
 
+use crate::embedded;
 use fields::Field;
 use relations::Relation;
 use serde::Deserialize;
@@ -205,8 +206,8 @@ struct Table {
 }
 
 impl Table {
-    fn parse(text: &str) -> Table {
-        let json: Json = json(text);
+    fn parse(text: &'static str) -> Table {
+        let json: Json = embedded::json(text);
         Table { releases: spans::releases(&json), json }
     }
 
@@ -229,12 +230,6 @@ impl Table {
 /// Returns the name of a flag or setting, and its value after `=`.
 fn split_value(text: &str) -> (&str, Option<&str>) {
     text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
-}
-
-/// Parses an embedded file.
-pub(super) fn json<T: DeserializeOwned + Default>(text: &str) -> T {
-    // Without an error: the tests read every table.
-    serde_json::from_str(text).unwrap_or_default()
 }
 
 fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable {
@@ -270,7 +265,7 @@ fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable 
     }
 }
 
-fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
+fn picker(name: &'static str, key: &'static str, text: &'static str) -> Picker {
     let table = Table::parse(text);
     let built_on = table.json.get("built_on").and_then(|all| BTreeMap::deserialize(all).ok());
     Picker {
@@ -338,7 +333,7 @@ pub(super) static SIDECAR: LazyLock<ProgramTable> = LazyLock::new(|| {
 
 /// Replacements of settings, by program and setting.
 static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> =
-    LazyLock::new(|| json(include_str!("data/replacements.json")));
+    LazyLock::new(|| embedded::json(include_str!("data/replacements.json")));
 
 /// Returns what replaces a setting of a program, such as `--kv-connector` or a sentence.
 pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {
