@@ -4,6 +4,7 @@ use super::{inline, left_out};
 use crate::add::{self, Added};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
+use crate::ir::json::text;
 use crate::yaml;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,7 @@ pub(crate) fn subscriptions(
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
     let subscriptions: Vec<&Json> = of_kind("Subscription")
         // Knative's messaging API has Subscriptions, too.
-        .filter(|object| text(object, &["apiVersion"]).starts_with("operators.coreos.com/"))
+        .filter(|object| text(*object, &["apiVersion"]).starts_with("operators.coreos.com/"))
         .collect();
     if subscriptions.is_empty() {
         let message = "there is no Subscription";
@@ -98,11 +99,6 @@ fn objects(installed: &Installed<'_>, diagnostics: &mut Diagnostics) -> Option<V
     Some(items.collect())
 }
 
-fn text<'j>(object: &'j Json, keys: &[&str]) -> &'j str {
-    let found = keys.iter().try_fold(object, |value, key| value.get(key));
-    found.and_then(Json::as_str).unwrap_or_default()
-}
-
 /// A Subscription among the other objects.
 struct Subscription<'a> {
     object: &'a Json,
@@ -126,7 +122,7 @@ impl Subscription<'_> {
     /// Returns the objects of a kind in a namespace.
     fn others(&self, kind: &'static str, namespace: &str) -> impl Iterator<Item = &Json> {
         self.objects.iter().filter(move |object| {
-            object["kind"] == kind && text(object, &["metadata", "namespace"]) == namespace
+            object["kind"] == kind && text(*object, &["metadata", "namespace"]) == namespace
         })
     }
 
@@ -170,7 +166,7 @@ impl Subscription<'_> {
         }
         let namespace = text(self.object, &["spec", "sourceNamespace"]);
         let mut sources = self.others("CatalogSource", namespace);
-        let source = sources.find(|source| text(source, &["metadata", "name"]) == name);
+        let source = sources.find(|source| text(*source, &["metadata", "name"]) == name);
         let image = source.map(|source| text(source, &["spec", "image"])).unwrap_or_default();
         if !image.is_empty() {
             return Some(image.to_owned());
@@ -192,7 +188,7 @@ impl Subscription<'_> {
         let names = installed.map(|keys| text(self.object, keys));
         let name = names.into_iter().find(|name| !name.is_empty())?;
         let mut csvs = self.others("ClusterServiceVersion", self.namespace());
-        let csv = csvs.find(|csv| text(csv, &["metadata", "name"]) == name);
+        let csv = csvs.find(|csv| text(*csv, &["metadata", "name"]) == name);
         let stated = csv.map(|csv| text(csv, &["spec", "version"])).unwrap_or_default();
         // By convention a CSV is called NAME.vVERSION; without CSVs in the output, only that is
         // known.
