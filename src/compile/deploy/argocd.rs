@@ -25,14 +25,7 @@ const SETTINGS: &str = "argocd-cm";
 const HEALTH: &str = "resource.customizations.health";
 
 /// Health of an Application, for which sync waves of Applications wait.
-const APPLICATION_HEALTH: &str = "\
-local health = {status = \"Progressing\", message = \"waiting for the first sync\"}
-if obj.status ~= nil and obj.status.health ~= nil then
-  health.status = obj.status.health.status
-  health.message = obj.status.health.message
-end
-return health
-";
+const APPLICATION_HEALTH: &str = include_str!("application_health.lua");
 
 /// Values of a chart with stub CRDs. Argo CD would delete the objects of a hook before creating
 /// them again, so the chart makes it skip the hook.
