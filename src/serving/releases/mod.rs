@@ -7,8 +7,8 @@
 //! tables were read from the sources of each release without running them, and contain names, types
 //! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
 //! programs and releases, and `data/replacements.json` names what replaces a setting. Facts of no release are
-//! in `data/hardware.json` (devices and models), `data/references.json` (configurations of pickers) and
-//! `data/runtimes.json` (KServe).
+//! in `data/hardware.json` (devices and models), `data/environment.json` (variables),
+//! `data/references.json` (configurations of pickers) and `data/runtimes.json` (KServe).
 
 pub(super) mod argparse;
 pub(super) mod checkpoint;

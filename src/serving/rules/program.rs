@@ -1,6 +1,7 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::super::invariants::Found;
+use super::super::releases::variables::ENVIRONMENT;
 use super::super::releases::{engines, image};
 use super::super::view::View;
 use super::super::view::pods::{
@@ -71,7 +72,7 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
     }
     let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
     let is_unset = |name: &&String| {
-        let is_of_others = OF_SHELLS.contains(&name.as_str()) || is_of_image(name);
+        let is_of_others = ENVIRONMENT.shells.contains(&name.as_str()) || is_of_image(name);
         let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
         name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
     };
@@ -80,76 +81,9 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
 
 /// Returns true for a variable that images, webhooks or device plugins may set.
 fn is_of_image(name: &str) -> bool {
-    let ends = ["_VISIBLE_CORES", "_VISIBLE_DEVICES", "_HOME"];
-    OF_IMAGES.iter().any(|start| name.starts_with(start))
-        || ends.iter().any(|end| name.ends_with(end))
+    ENVIRONMENT.starts.iter().any(|start| name.starts_with(start))
+        || ENVIRONMENT.ends.iter().any(|end| name.ends_with(end))
 }
-
-/// Variables that shells and the container runtime set.
-const OF_SHELLS: [&str; 29] = [
-    "EUID",
-    "HOME",
-    "HOSTNAME",
-    "IFS",
-    "LINENO",
-    "OLDPWD",
-    "OPTARG",
-    "OPTIND",
-    "PATH",
-    "PPID",
-    "PWD",
-    "DIRSTACK",
-    "EPOCHSECONDS",
-    "FUNCNAME",
-    "GROUPS",
-    "HOSTTYPE",
-    "MACHTYPE",
-    "OSTYPE",
-    "PIPESTATUS",
-    "PS4",
-    "REPLY",
-    "TERM",
-    "RANDOM",
-    "SECONDS",
-    "SHELL",
-    "SHLVL",
-    "TMPDIR",
-    "UID",
-    "USER",
-];
-
-/// Beginnings of names of variables that shells and images set.
-const OF_IMAGES: [&str; 29] = [
-    "AWS_",
-    "AZURE_",
-    "GDRCOPY",
-    "LIBRARY_PATH",
-    "NIXL_",
-    "NVARCH",
-    "NVSHMEM_",
-    "PCIDEVICE_",
-    "UCX_",
-    "BASH",
-    "CUDA",
-    "DEBIAN_",
-    "HF_",
-    "HIP_",
-    "KUBE",
-    "LANG",
-    "LC_",
-    "LD_",
-    "NCCL_",
-    "NVIDIA_",
-    "NV_",
-    "PYTHON",
-    "ROCM_",
-    "SGL",
-    "TORCH_",
-    "TPU_",
-    "UV_",
-    "VIRTUAL",
-    "VLLM_",
-];
 
 /// Returns true if Kubernetes may know a variable of a container: from its `env`, by a Service or by the
 /// controller of its group.
@@ -193,7 +127,8 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         let set = set_variables(container);
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         // Files and images may set others, so only typing errors count.
-        let is_known = |name: &str| OF_SHELLS.contains(&name) || is_set(template, container, name);
+        let is_known =
+            |name: &str| ENVIRONMENT.shells.contains(&name) || is_set(template, container, name);
         for name in unset(container, false).iter().filter(|name| !is_known(name)) {
             let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
