@@ -16,7 +16,8 @@ pub const CERTIFICATE_TEMPLATE: &str = include_str!("templates/certificate.tpl")
 
 /// The same template with the placeholders of [`crate::ir::certificate_placeholder`], to compare charts
 /// that Helm renders.
-pub const CERTIFICATE_PLACEHOLDER_TEMPLATE: &str = include_str!("templates/certificate_placeholder.tpl");
+pub const CERTIFICATE_PLACEHOLDER_TEMPLATE: &str =
+    include_str!("templates/certificate_placeholder.tpl");
 
 /// Returns a call of the template.
 pub(super) fn include(piece: &CertificatePiece) -> String {
