@@ -14,6 +14,7 @@ mod defaults;
 pub mod group;
 pub mod harm;
 pub mod identity;
+mod names;
 pub mod plan;
 mod read;
 pub mod redact;
