@@ -2,6 +2,8 @@
 
 use super::{inline, left_out};
 use crate::add::{self, Added};
+use crate::config::PodConfig;
+use crate::config::declare::Declared;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::ir::json::text;
@@ -21,19 +23,6 @@ pub(crate) struct Installed<'a> {
     /// Images of catalogs, by the name of their CatalogSource.
     pub catalogs: &'a BTreeMap<String, String>,
 }
-
-/// Keys of `spec.config` that `[bundle.config]` has, too.
-const CONFIG: [&str; 9] = [
-    "env",
-    "envFrom",
-    "volumes",
-    "volumeMounts",
-    "tolerations",
-    "resources",
-    "nodeSelector",
-    "affinity",
-    "annotations",
-];
 
 /// Returns the configuration at `path` with a table for each Subscription. `None` after an error.
 pub(crate) fn subscriptions(
@@ -144,7 +133,8 @@ impl Subscription<'_> {
         let config = self.object["spec"]["config"].as_object().into_iter().flatten();
         let mut entries = Vec::new();
         for (key, value) in config {
-            if CONFIG.contains(&key.as_str()) {
+            // `proxy` is a key of bundles.toml alone.
+            if key != "proxy" && PodConfig::table().key(key).is_some() {
                 entries.push(format!("{key} = {}\n", inline::value(value)));
             } else {
                 let message = format!("`spec.config.{key}` is not carried over");
