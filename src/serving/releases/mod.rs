@@ -7,7 +7,7 @@
 //! tables were read from the sources of each release without running them, and contain names, types
 //! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
 //! programs and releases, and `data/replacements.json` names what replaces a setting. Facts of no release are
-//! in `data/hardware.json` (devices and models), `data/environment.json` (variables),
+//! in `data/hardware.json` (devices and models), `data/names.json` (names that rules know),
 //! `data/references.json` (configurations of pickers) and `data/runtimes.json` (KServe).
 
 pub(super) mod argparse;
@@ -18,6 +18,7 @@ pub(super) mod hardware;
 pub(super) mod image;
 mod json_flag;
 pub(super) mod kinds;
+pub(super) mod names;
 pub(super) mod picker;
 pub(super) mod relations;
 pub(super) mod spans;

@@ -5,26 +5,7 @@ use super::spans::Release;
 use super::verdict::{Kind, Verdict};
 use super::{ProgramTable, replacement};
 use crate::diag::suggest::is_typo;
-use crate::embedded;
 use crate::view::pods::is_placeholder;
-use serde::Deserialize;
-use std::sync::LazyLock;
-
-/// Variables that manifests do not set.
-#[derive(Default, Deserialize)]
-#[serde(bound = "'de: 'static")]
-pub(crate) struct Environment {
-    /// Those that shells and the container runtime set.
-    pub(crate) shells: Vec<&'static str>,
-    /// Beginnings of names of those that shells and images set.
-    pub(crate) starts: Vec<&'static str>,
-    /// Ends of names of those that images, webhooks and device plugins set.
-    pub(crate) ends: Vec<&'static str>,
-}
-
-/// The names of data/environment.json.
-pub(crate) static ENVIRONMENT: LazyLock<Environment> =
-    LazyLock::new(|| embedded::json(include_str!("data/environment.json")));
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
 const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
@@ -90,14 +71,4 @@ fn flag_for(table: &ProgramTable, index: Option<usize>, name: &str) -> Option<St
     let rest = prefixes(table).iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let flag = rest.to_lowercase().replace('_', "-");
     table.flags.has(&flag, index).then(|| format!("use `--{flag}`"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ENVIRONMENT;
-
-    #[test]
-    fn the_table_is_read() {
-        assert!(ENVIRONMENT.shells.contains(&"HOME"));
-    }
 }
