@@ -2,14 +2,21 @@
 
 use crate::embedded;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The names of names.json.
 #[derive(Default, Deserialize)]
-#[serde(bound = "'de: 'static")]
+#[serde(rename_all = "camelCase", bound = "'de: 'static")]
 pub(super) struct Names {
     pub(super) secrets: Secrets,
     pub(super) kubernetes: Kubernetes,
+    /// Merge keys by list name; the first that fits both lists is used, and fields with `?` are optional.
+    /// They come from the Kubernetes API (`x-kubernetes-list-map-keys`, patchMergeKey); other lists have
+    /// the fields that identify their items.
+    ///
+    /// Rules of RBAC, webhooks, Prometheus and Ingresses have one name: `!` tells them apart.
+    pub(super) merge_keys: BTreeMap<&'static str, Vec<Vec<&'static str>>>,
 }
 
 /// Parts of the names of values, in lower case without punctuation.
