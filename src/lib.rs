@@ -71,7 +71,7 @@ mod replace_file;
 // Those that are public are so for the program and the tests, and change without notice.
 #[doc(hidden)]
 pub use bundle2chart_compile::{chart, deploy, kubectl, olm};
-use bundle2chart_compile::{dependencies, images, overlay, passes};
+use bundle2chart_compile::{dependencies, images, kinds, overlay, passes};
 #[doc(hidden)]
 pub use bundle2chart_jq as jq;
 #[doc(hidden)]

@@ -5,24 +5,7 @@ use super::output::Output;
 use std::io::Write as _;
 use std::path::Path;
 
-const TEMPLATE: &str = r#"# Configuration of bundle2chart: each [[bundle]] is compiled to the chart out/NAME/VERSION.
-# `bundle2chart add REFERENCE` adds one.
-required-version = ">=0.1"
-
-# Defaults of all bundles.
-[defaults]
-# Pull secret that every ServiceAccount refers to.
-# pull-secret = "my-pull-secret"
-
-[lints]
-# Nearly all operators for OpenShift leave the user to it; `add` and `inspect` say it once.
-run-as-user-missing = "allow"
-
-# Registry mirror: images of `from` are pulled from `to`.
-# [[mirror]]
-# from = "registry.example.com"
-# to   = "oci-layout:images"
-"#;
+const TEMPLATE: &str = include_str!("init.toml");
 
 /// Writes a configuration template; never overwrites an existing file.
 pub(super) fn run(config: &Path, output: &mut Output) -> Exit {

@@ -2,73 +2,39 @@
 //! the API server stores, and fields that controllers set. `build` and `diff` use the same tables, and
 //! the API server judges them in tests/api_server/field_ownership.rs.
 
+use crate::embedded;
 use crate::ir::Step;
+use crate::ir::json::{at, text};
+use serde::Deserialize;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-/// Immutable fields by kind. Source: the validation of each kind in kubernetes/pkg/apis.
-const IMMUTABLE_FIELDS: &[(&str, &[&str])] = &[
-    ("Deployment", &["spec", "selector"]),
-    ("DaemonSet", &["spec", "selector"]),
-    ("ReplicaSet", &["spec", "selector"]),
-    ("StatefulSet", &["spec", "selector"]),
-    ("StatefulSet", &["spec", "serviceName"]),
-    ("StatefulSet", &["spec", "podManagementPolicy"]),
-    ("StatefulSet", &["spec", "volumeClaimTemplates"]),
-    ("Job", &["spec", "selector"]),
-    ("Job", &["spec", "template"]),
-    ("Job", &["spec", "completionMode"]),
-    ("Job", &["spec", "completions"]),
-    ("Job", &["spec", "podFailurePolicy"]),
-    ("Job", &["spec", "backoffLimitPerIndex"]),
-    ("Job", &["spec", "managedBy"]),
-    ("Job", &["spec", "successPolicy"]),
-    ("IngressClass", &["spec", "controller"]),
-    ("RuntimeClass", &["handler"]),
-    ("RoleBinding", &["roleRef"]),
-    ("ClusterRoleBinding", &["roleRef"]),
-    ("CSIDriver", &["spec", "attachRequired"]),
-    ("CSIDriver", &["spec", "volumeLifecycleModes"]),
-    ("PersistentVolume", &["spec", "volumeMode"]),
-    // The volume itself.
-    ("PersistentVolume", &["spec", "csi"]),
-    ("PersistentVolume", &["spec", "fc"]),
-    ("PersistentVolume", &["spec", "hostPath"]),
-    ("PersistentVolume", &["spec", "iscsi"]),
-    ("PersistentVolume", &["spec", "local"]),
-    ("PersistentVolume", &["spec", "nfs"]),
-    ("PriorityClass", &["value"]),
-    ("PriorityClass", &["preemptionPolicy"]),
-    ("Secret", &["type"]),
-    ("ResourceQuota", &["spec", "scopes"]),
-    ("EndpointSlice", &["addressType"]),
-    ("ResourceClaimTemplate", &["spec"]),
-    ("VolumeAttributesClass", &["driverName"]),
-    ("VolumeAttributesClass", &["parameters"]),
-    ("StorageClass", &["provisioner"]),
-    ("StorageClass", &["parameters"]),
-    ("StorageClass", &["reclaimPolicy"]),
-    ("StorageClass", &["volumeBindingMode"]),
-    ("PersistentVolumeClaim", &["spec", "accessModes"]),
-    ("PersistentVolumeClaim", &["spec", "storageClassName"]),
-    ("PersistentVolumeClaim", &["spec", "volumeName"]),
-    ("PersistentVolumeClaim", &["spec", "volumeMode"]),
-    ("PersistentVolumeClaim", &["spec", "resources", "limits"]),
-    ("PersistentVolumeClaim", &["spec", "selector"]),
-    ("PersistentVolumeClaim", &["spec", "dataSource"]),
-    ("PersistentVolumeClaim", &["spec", "dataSourceRef"]),
-];
+/// The tables of field_ownership.json.
+#[derive(Default, Deserialize)]
+#[serde(bound = "'de: 'static")]
+struct Ownership {
+    /// Immutable fields by kind, of a PersistentVolume also the volume itself. Source: the validation of each kind in kubernetes/pkg/apis.
+    immutable: BTreeMap<&'static str, Vec<&'static str>>,
+    /// Sources: pkg/controller of Kubernetes, cmd/cainjector of cert-manager, and OpenShift's service CA
+    /// and network operators.
+    controllers: Vec<Controller>,
+}
+
+static OWNERSHIP: LazyLock<Ownership> =
+    LazyLock::new(|| embedded::json(include_str!("field_ownership.json")));
 
 /// Returns the reason if the API server rejects an update of an object that changes a field at these
 /// keys, with `[]` for items of lists.
 pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<String> {
     // The edit is in the field, or of a map around it.
-    let is_changed = |field: &[&str]| {
-        shape.starts_with(field) || field.starts_with(shape) && at(old, field) != at(new, field)
+    let is_changed = |field: &&&str| {
+        let field: Vec<&str> = field.split('.').collect();
+        shape.starts_with(&field) || field.starts_with(shape) && at(old, &field) != at(new, &field)
     };
-    let fields = IMMUTABLE_FIELDS.iter().filter(|(of, _)| *of == kind);
-    if let Some(field) = fields.map(|(_, field)| field).find(|field| is_changed(field)) {
-        return Some(format!("{}: immutable in a {kind}", field.join(".")));
+    let mut fields = OWNERSHIP.immutable.get(kind).into_iter().flatten();
+    if let Some(field) = fields.find(is_changed) {
+        return Some(format!("{field}: immutable in a {kind}"));
     }
 
     let is = |object: &Json, keys: &[&str], value: Json| at(object, keys) == Some(&value);
@@ -122,116 +88,60 @@ pub fn stored_default(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Opt
     (is_refused && is_changed).then(|| format!("{}.rollingUpdate", parent.join(".")))
 }
 
-/// A field that a controller sets. Server-side apply (Helm 4) of another value conflicts with it in
+/// A controller and fields that it sets. Server-side apply (Helm 4) of another value conflicts with it in
 /// every upgrade after the controller has run.
-pub struct ControllerField {
-    kinds: &'static [&'static str],
-    /// The keys, with `[]` for items of lists.
-    pub keys: &'static [&'static str],
-    /// The controller and when it sets the field.
-    pub controller: &'static str,
-    /// True if no value of a manifest is ever in effect, so that charts leave the field out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Controller {
+    /// The controller and when it sets the fields.
+    #[serde(rename = "controller")]
+    pub what: &'static str,
+    /// True if no value of a manifest is ever in effect, so that charts leave the fields out.
     pub is_without_effect: bool,
     sets: Sets,
+    fields: Vec<ControllerField>,
 }
 
-/// The objects for which a controller sets a field.
+/// A field that a controller sets.
+#[derive(Deserialize)]
+#[serde(bound = "'de: 'static")]
+struct ControllerField {
+    kinds: Vec<&'static str>,
+    /// The keys, with `[]` for items of lists.
+    keys: Vec<&'static str>,
+}
+
+/// The objects for which a controller sets its fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Sets {
     Always,
     /// The field at these keys is set.
-    With(&'static [&'static str]),
-    /// The field at these keys has this value.
-    Value(&'static [&'static str], &'static str),
-    /// One of these annotations or labels is set.
-    Marked(&'static [&'static str]),
+    With(Vec<&'static str>),
+    /// The field with this key has this value.
+    Value(&'static str, &'static str),
+    /// One of these annotations or labels is set, by which cert-manager's cainjector, or OpenShift's
+    /// operators for its service CA and its proxy, inject a CA bundle.
+    Marked(Vec<&'static str>),
     /// A HorizontalPodAutoscaler or ScaledObject scales the object, or a Service of the name of
     /// Endpoints selects pods.
     Targeted,
 }
 
-/// Annotations and labels by which a CA bundle is injected: by cert-manager's cainjector, and by
-/// OpenShift's operators for its service CA and its proxy.
-const INJECTED: &[&str] = &[
-    "cert-manager.io/inject-apiserver-ca",
-    "cert-manager.io/inject-ca-from",
-    "cert-manager.io/inject-ca-from-secret",
-    "service.beta.openshift.io/inject-cabundle",
-];
+/// Returns the fields of a kind that controllers may set, as keys.
+fn fields_of(kind: &str) -> impl Iterator<Item = (&'static Controller, &'static [&'static str])> {
+    let rows = OWNERSHIP.controllers.iter();
+    let rows = rows.flat_map(|row| row.fields.iter().map(move |field| (row, field)));
+    let rows = rows.filter(move |(_, field)| field.kinds.contains(&kind));
+    rows.map(|(row, field)| (row, field.keys.as_slice()))
+}
 
-/// Sources: pkg/controller of Kubernetes, cmd/cainjector of cert-manager, and OpenShift's service CA
-/// and network operators.
-const CONTROLLER_FIELDS: &[ControllerField] = &[
-    ControllerField {
-        kinds: &["ClusterRole"],
-        keys: &["rules"],
-        controller: "the ClusterRole aggregation controller sets it by `.aggregationRule`",
-        is_without_effect: true,
-        sets: Sets::With(&["aggregationRule"]),
-    },
-    ControllerField {
-        kinds: &["Deployment"],
-        keys: &["metadata", "annotations", "deployment.kubernetes.io/revision"],
-        controller: "the Deployment controller counts revisions in it",
-        is_without_effect: true,
-        sets: Sets::Always,
-    },
-    ControllerField {
-        kinds: &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
-        keys: &["webhooks", "[]", "clientConfig", "caBundle"],
-        controller: "the CA bundle is injected by an annotation",
-        is_without_effect: true,
-        sets: Sets::Marked(INJECTED),
-    },
-    ControllerField {
-        kinds: &["CustomResourceDefinition"],
-        keys: &["spec", "conversion", "webhook", "clientConfig", "caBundle"],
-        controller: "the CA bundle is injected by an annotation",
-        is_without_effect: true,
-        sets: Sets::Marked(INJECTED),
-    },
-    ControllerField {
-        kinds: &["APIService"],
-        keys: &["spec", "caBundle"],
-        controller: "the CA bundle is injected by an annotation",
-        is_without_effect: true,
-        sets: Sets::Marked(INJECTED),
-    },
-    ControllerField {
-        kinds: &["ConfigMap"],
-        keys: &["data", "service-ca.crt"],
-        controller: "OpenShift injects its service CA by an annotation",
-        is_without_effect: true,
-        sets: Sets::Marked(&["service.beta.openshift.io/inject-cabundle"]),
-    },
-    ControllerField {
-        kinds: &["ConfigMap"],
-        keys: &["data", "ca-bundle.crt"],
-        controller: "OpenShift injects its trusted CAs by a label",
-        is_without_effect: true,
-        sets: Sets::Marked(&["config.openshift.io/inject-trusted-cabundle"]),
-    },
-    ControllerField {
-        kinds: &["Deployment", "ReplicaSet", "StatefulSet"],
-        keys: &["spec", "replicas"],
-        controller: "an autoscaler of the chart scales it",
-        is_without_effect: false,
-        sets: Sets::Targeted,
-    },
-    ControllerField {
-        kinds: &["Secret"],
-        keys: &["data", "token"],
-        controller: "the token controller issues the token of a ServiceAccount",
-        is_without_effect: false,
-        sets: Sets::Value(&["type"], "kubernetes.io/service-account-token"),
-    },
-    ControllerField {
-        kinds: &["Endpoints"],
-        keys: &["subsets"],
-        controller: "the Endpoints controller sets it by the selector of the Service",
-        is_without_effect: false,
-        sets: Sets::Targeted,
-    },
-];
+/// Returns the kinds with a CA bundle that is injected, and the keys of the bundle.
+pub(crate) fn ca_bundles() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let fields = OWNERSHIP.controllers.iter().flat_map(|row| &row.fields);
+    let fields = fields.filter(|field| field.keys.last() == Some(&"caBundle"));
+    fields.flat_map(|field| field.kinds.iter().map(|kind| (*kind, field.keys.as_slice())))
+}
 
 /// Kinds, namespaces and names of a set of objects that others of the set scale, or as Endpoints fill.
 #[derive(Default)]
@@ -266,14 +176,16 @@ impl Targets {
         self.0.contains(&identity(object, kind, name))
     }
 
-    /// Returns the places of an object that have a value and that a controller sets.
-    pub fn controlled(&self, object: &Json) -> Vec<(&'static ControllerField, Vec<Step>)> {
-        let kind = text(object, &["kind"]);
-        let rows = CONTROLLER_FIELDS.iter().filter(|row| row.kinds.contains(&kind));
-        let rows = rows.filter(|row| match row.sets {
+    /// Returns the fields of an object that have a value and that a controller sets, each with its keys
+    /// and its place.
+    pub fn controlled(
+        &self,
+        object: &Json,
+    ) -> Vec<(&'static Controller, &'static [&'static str], Vec<Step>)> {
+        let rows = fields_of(text(object, &["kind"])).filter(|(row, _)| match &row.sets {
             Sets::Always => true,
             Sets::With(keys) => at(object, keys).is_some_and(|value| !value.is_null()),
-            Sets::Value(keys, value) => text(object, keys) == value,
+            Sets::Value(key, value) => text(object, &[key]) == *value,
             Sets::Marked(names) => ["annotations", "labels"].iter().any(|list| {
                 names
                     .iter()
@@ -281,15 +193,15 @@ impl Targets {
             }),
             Sets::Targeted => self.contains(object),
         });
-        rows.flat_map(|row| places(object, row.keys).into_iter().map(move |place| (row, place)))
-            .collect()
+        let places =
+            |(row, keys)| places(object, keys).into_iter().map(move |place| (row, keys, place));
+        rows.flat_map(places).collect()
     }
 }
 
 /// Returns the keys of the fields of a kind that a controller may set, up to the first list.
-pub fn keys_of(kind: &str) -> impl Iterator<Item = Vec<&'static str>> {
-    let rows = CONTROLLER_FIELDS.iter().filter(move |row| row.kinds.contains(&kind));
-    rows.map(|row| row.keys.iter().copied().take_while(|key| *key != "[]").collect())
+pub fn keys_of(kind: &str) -> impl Iterator<Item = &'static [&'static str]> {
+    fields_of(kind).filter_map(|(_, keys)| keys.split(|key| *key == "[]").next())
 }
 
 /// Returns the places of keys, also with null, which server-side apply sends like any value.
@@ -308,14 +220,6 @@ fn places(value: &Json, keys: &[&str]) -> Vec<Vec<Step>> {
         places(value, rest).into_iter().map(move |place| [vec![step.clone()], place].concat())
     });
     below.collect()
-}
-
-fn at<'j>(object: &'j Json, keys: &[&str]) -> Option<&'j Json> {
-    keys.iter().try_fold(object, |value, key| value.get(key))
-}
-
-fn text<'j>(object: &'j Json, keys: &[&str]) -> &'j str {
-    at(object, keys).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn identity(object: &Json, kind: &str, name: &str) -> [String; 3] {

@@ -10,6 +10,7 @@ use super::read::{
     CONTAINERS, child, entries, is_custom_kind, items, pod_template, shape, text, texts,
 };
 use super::tree::Edit;
+use crate::embedded;
 use crate::ir::{Identity, ImageParts, quantity};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ use std::sync::LazyLock;
 /// an item of a list. `{}` means that a map whose entries are all defaults, or that is empty, is the
 /// same as no map.
 static DEFAULTS: LazyLock<HashMap<(String, String), Json>> = LazyLock::new(|| {
-    let groups: Json = serde_json::from_str(include_str!("defaults.json")).unwrap_or_default();
+    let groups: Json = embedded::json(include_str!("defaults.json"));
     let mut defaults = HashMap::new();
     for group in items(&groups, &[]) {
         for part in texts(group, &["of"]) {

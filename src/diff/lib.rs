@@ -14,6 +14,7 @@ mod defaults;
 pub mod group;
 pub mod harm;
 pub mod identity;
+mod names;
 pub mod plan;
 mod read;
 pub mod redact;
@@ -33,7 +34,7 @@ pub use rules::Rule;
 pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_description};
 
 use bundle2chart_compile::{field_ownership, kubectl, overlay, permissions};
-use bundle2chart_model::{diag, escape, ir};
+use bundle2chart_model::{diag, embedded, escape, ir};
 use bundle2chart_yaml as yaml;
 use identity::Pair;
 use serde_json::Value as Json;

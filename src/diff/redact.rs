@@ -5,6 +5,7 @@
 //! embedded in another object), by their name (a key, an env var, a flag), and in text by
 //! `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
 
+use super::names::NAMES;
 use super::read::letters;
 use super::{CHART_KIND, Side};
 use regex::{Captures, Regex};
@@ -262,70 +263,6 @@ fn is_secret(name: &str, value: &Json) -> bool {
     told && looks_secret(name)
 }
 
-/// Endings of names whose values are references or metadata of secrets.
-const PLACES: [&str; 33] = [
-    "name",
-    "file",
-    "path",
-    "dir",
-    "ref",
-    "refs",
-    "url",
-    "uri",
-    "type",
-    "enabled",
-    "ttl",
-    "duration",
-    "seconds",
-    "lifetime",
-    "expiration",
-    "audience",
-    "issuer",
-    "mode",
-    "length",
-    "size",
-    "count",
-    "limit",
-    "period",
-    "interval",
-    "policy",
-    "endpoint",
-    "host",
-    "port",
-    "image",
-    "version",
-    "selector",
-    "passwordkey",
-    "tokenkey",
-];
-
-/// Parts of names whose values are secrets.
-const WORDS: [&str; 17] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "token",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "presharedkey",
-    "accountkey",
-    "authkey",
-    "clientsecret",
-    "credential",
-    "dockerconfigjson",
-];
-
-/// Last words of names whose values are secrets.
-const LAST_WORDS: [&str; 4] = ["pass", "pwd", "pw", "psk"];
-
-/// Words in names of references to Secrets, such as `pullSecret`.
-const NAMING: [&str; 5] = ["pull", "tls", "cert", "existing", "webhook"];
-
 /// Returns true if a name belongs to a secret, and not to the name or location of one.
 fn looks_secret(name: &str) -> bool {
     let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
@@ -337,12 +274,13 @@ fn looks_secret(name: &str) -> bool {
     // Tokenizers of models are not tokens.
     let name = letters(name).replace("tokeniz", "");
     // Where a secret is, and what is said about it, is none: `passwordFile`, `tokenTTL`.
-    let place = PLACES.iter().any(|end| name.ends_with(end));
-    let secret = name.ends_with("secret") && !NAMING.iter().any(|word| name.contains(word));
+    let place = NAMES.secrets.places.iter().any(|end| name.ends_with(end));
+    let secret =
+        name.ends_with("secret") && !NAMES.secrets.naming.iter().any(|word| name.contains(word));
     !place
         && (secret
-            || LAST_WORDS.contains(&last.as_str())
-            || WORDS.iter().any(|word| name.contains(word)))
+            || NAMES.secrets.last_words.contains(&last.as_str())
+            || NAMES.secrets.words.iter().any(|word| name.contains(word)))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Other lists of maps are compared by index if they have the same length. Every other list is one
 //! value.
 
+use super::names::NAMES;
 use super::path::{Path, Step};
 use crate::diag::join;
 use serde_json::Value as Json;
@@ -113,39 +114,8 @@ impl Walk {
     }
 }
 
-/// Merge keys by list name; the first that fits both lists is used, and fields with `?` are optional.
-/// They come from the Kubernetes API (`x-kubernetes-list-map-keys`, patchMergeKey); other lists have
-/// the fields that identify their items.
-const MERGE_KEYS: &[(&str, &[&[&str]])] = &[
-    ("ports", &[&["name"], &["port", "protocol?"], &["containerPort", "protocol?"]]),
-    ("volumeMounts", &[&["mountPath"]]),
-    ("volumeDevices", &[&["devicePath"]]),
-    ("subjects", &[&["kind", "namespace?", "name"]]),
-    ("conditions", &[&["type"]]),
-    (
-        "rules",
-        &[
-            // Rules of RBAC, webhooks, Prometheus and Ingresses have one name: `!` tells them
-            // apart.
-            &["verbs!", "apiGroups?", "resources?", "resourceNames?", "nonResourceURLs?"],
-            &["operations!", "apiGroups?", "apiVersions?", "resources?", "scope?"],
-            &["alert?", "record?"],
-            &["host?"],
-        ],
-    ),
-    ("x-kubernetes-validations", &[&["rule"]]),
-    ("additionalPrinterColumns", &[&["name"]]),
-    ("selectableFields", &[&["jsonPath"]]),
-    ("tolerations", &[&["key?", "operator?", "value?", "effect?"]]),
-    ("topologySpreadConstraints", &[&["topologyKey"]]),
-    ("matchExpressions", &[&["key", "operator"]]),
-    ("items", &[&["key"], &["path"]]),
-    ("hostAliases", &[&["ip"]]),
-    ("endpoints", &[&["port"]]),
-];
-
 /// Merge key of all other lists.
-const USUAL_KEY: &[&[&str]] = &[&["name"]];
+const USUAL_KEY: &[&str] = &["name"];
 
 /// Returns the first merge key that identifies the items of both lists.
 fn merge_key(
@@ -155,10 +125,7 @@ fn merge_key(
 ) -> Option<&'static [&'static str]> {
     // By the list's name alone, because custom resources use Kubernetes' names for Kubernetes'
     // types.
-    let candidates = MERGE_KEYS
-        .iter()
-        .find(|(name, _)| Some(*name) == list)
-        .map_or(USUAL_KEY, |(_, candidates)| candidates);
+    let known = list.and_then(|name| NAMES.merge_keys.get(name));
     let fits = |items: &[Json], fields: &[&str]| {
         let names: Option<Vec<_>> = items.iter().map(|item| key_of(item, fields)).collect();
         names.is_some_and(|mut names| {
@@ -169,7 +136,11 @@ fn merge_key(
         })
     };
     // The key must be unique on both sides, or items would be paired at random.
-    candidates.iter().copied().find(|fields| fits(before, fields) && fits(after, fields))
+    let fits_both = |fields: &&[&str]| fits(before, fields) && fits(after, fields);
+    match known {
+        Some(keys) => keys.iter().map(Vec::as_slice).find(fits_both),
+        None => Some(USUAL_KEY).filter(fits_both),
+    }
 }
 
 /// Returns the merge key values of an item; `None` if it lacks a field. A field with `!` is required

@@ -2,8 +2,11 @@
 
 use super::{inline, left_out};
 use crate::add::{self, Added};
+use crate::config::PodConfig;
+use crate::config::declare::Declared;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
+use crate::ir::json::text;
 use crate::yaml;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,19 +24,6 @@ pub(crate) struct Installed<'a> {
     pub catalogs: &'a BTreeMap<String, String>,
 }
 
-/// Keys of `spec.config` that `[bundle.config]` has, too.
-const CONFIG: [&str; 9] = [
-    "env",
-    "envFrom",
-    "volumes",
-    "volumeMounts",
-    "tolerations",
-    "resources",
-    "nodeSelector",
-    "affinity",
-    "annotations",
-];
-
 /// Returns the configuration at `path` with a table for each Subscription. `None` after an error.
 pub(crate) fn subscriptions(
     installed: &Installed<'_>,
@@ -45,7 +35,7 @@ pub(crate) fn subscriptions(
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
     let subscriptions: Vec<&Json> = of_kind("Subscription")
         // Knative's messaging API has Subscriptions, too.
-        .filter(|object| text(object, &["apiVersion"]).starts_with("operators.coreos.com/"))
+        .filter(|object| text(*object, &["apiVersion"]).starts_with("operators.coreos.com/"))
         .collect();
     if subscriptions.is_empty() {
         let message = "there is no Subscription";
@@ -98,11 +88,6 @@ fn objects(installed: &Installed<'_>, diagnostics: &mut Diagnostics) -> Option<V
     Some(items.collect())
 }
 
-fn text<'j>(object: &'j Json, keys: &[&str]) -> &'j str {
-    let found = keys.iter().try_fold(object, |value, key| value.get(key));
-    found.and_then(Json::as_str).unwrap_or_default()
-}
-
 /// A Subscription among the other objects.
 struct Subscription<'a> {
     object: &'a Json,
@@ -126,7 +111,7 @@ impl Subscription<'_> {
     /// Returns the objects of a kind in a namespace.
     fn others(&self, kind: &'static str, namespace: &str) -> impl Iterator<Item = &Json> {
         self.objects.iter().filter(move |object| {
-            object["kind"] == kind && text(object, &["metadata", "namespace"]) == namespace
+            object["kind"] == kind && text(*object, &["metadata", "namespace"]) == namespace
         })
     }
 
@@ -148,7 +133,8 @@ impl Subscription<'_> {
         let config = self.object["spec"]["config"].as_object().into_iter().flatten();
         let mut entries = Vec::new();
         for (key, value) in config {
-            if CONFIG.contains(&key.as_str()) {
+            // `proxy` is a key of bundles.toml alone.
+            if key != "proxy" && PodConfig::table().key(key).is_some() {
                 entries.push(format!("{key} = {}\n", inline::value(value)));
             } else {
                 let message = format!("`spec.config.{key}` is not carried over");
@@ -170,7 +156,7 @@ impl Subscription<'_> {
         }
         let namespace = text(self.object, &["spec", "sourceNamespace"]);
         let mut sources = self.others("CatalogSource", namespace);
-        let source = sources.find(|source| text(source, &["metadata", "name"]) == name);
+        let source = sources.find(|source| text(*source, &["metadata", "name"]) == name);
         let image = source.map(|source| text(source, &["spec", "image"])).unwrap_or_default();
         if !image.is_empty() {
             return Some(image.to_owned());
@@ -192,7 +178,7 @@ impl Subscription<'_> {
         let names = installed.map(|keys| text(self.object, keys));
         let name = names.into_iter().find(|name| !name.is_empty())?;
         let mut csvs = self.others("ClusterServiceVersion", self.namespace());
-        let csv = csvs.find(|csv| text(csv, &["metadata", "name"]) == name);
+        let csv = csvs.find(|csv| text(*csv, &["metadata", "name"]) == name);
         let stated = csv.map(|csv| text(csv, &["spec", "version"])).unwrap_or_default();
         // By convention a CSV is called NAME.vVERSION; without CSVs in the output, only that is
         // known.

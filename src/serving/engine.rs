@@ -29,22 +29,7 @@ pub(super) enum Pod {
 /// Shell script that sets `leader`; `$ADDRESS` stands for the variable with the pod's IP address. The
 /// leader uses its own IP address, because a socket cannot be
 /// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
-const LEADER: &str = "\
-set -eu
-leader=$ADDRESS
-if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
-  leader=$LWS_LEADER_ADDRESS
-  tries=0
-  until getent hosts \"$leader\" >/dev/null; do
-    tries=$((tries + 1))
-    if [ \"$tries\" -ge 300 ]; then
-      echo \"the leader $leader has no address after ten minutes\" >&2
-      exit 1
-    fi
-    sleep 2
-  done
-fi
-";
+const LEADER: &str = include_str!("scripts/leader.sh");
 
 /// Returns the pod template.
 pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {

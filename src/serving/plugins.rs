@@ -3,7 +3,8 @@
 //! Source: llm-d-router 0.10 and gateway-api-inference-extension 1.5. The plugins of each release are in
 //! `releases`.
 
-use super::releases::{self, GIE, LLM_D};
+use super::releases::{GIE, LLM_D};
+use crate::embedded;
 use std::sync::LazyLock;
 
 /// A key whose value is the name of a plugin: the path of the maps with it, in which `[]` stands for each
@@ -13,7 +14,7 @@ type Reference = (String, String, bool);
 /// All references, of all releases. Source: the loader of llm-d-router 0.10, which fails to start with a
 /// reference to a missing plugin.
 pub(super) static REFERENCES: LazyLock<Vec<Reference>> =
-    LazyLock::new(|| releases::json(include_str!("releases/data/references.json")));
+    LazyLock::new(|| embedded::json(include_str!("releases/data/references.json")));
 
 /// Returns true if any release of a picker has the plugin.
 pub(super) fn is_known(kind: &str) -> bool {

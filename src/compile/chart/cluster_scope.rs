@@ -4,8 +4,7 @@ use super::crds::Crds;
 use crate::diag::listed;
 use crate::escape::markdown::code;
 use crate::ir::{Object, Scope, Scopes, Unit};
-use crate::olm::supported_scope;
-use crate::overlay::scope_of;
+use crate::kinds::{scope_of, supported_scope};
 use std::collections::BTreeSet;
 
 /// Returns a paragraph saying that a second release is refused, for charts with cluster-scoped

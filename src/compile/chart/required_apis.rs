@@ -4,7 +4,8 @@
 //! REST mappings and no hint. The template fails before that.
 
 use crate::ir::{Object, Unit};
-use crate::overlay::{Definitions, is_built_in, provider};
+use crate::kinds::{is_built_in, provider};
+use crate::overlay::Definitions;
 use crate::yaml::quoted_argument;
 use std::collections::{BTreeMap, BTreeSet};
 

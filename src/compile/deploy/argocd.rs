@@ -3,7 +3,9 @@
 
 use super::{Planned, document, filled, join};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
+use crate::field_ownership::ca_bundles;
 use crate::ir::{Value, value};
+use crate::kinds::cluster_group;
 use crate::kubectl::Gate;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,31 +25,7 @@ const SETTINGS: &str = "argocd-cm";
 const HEALTH: &str = "resource.customizations.health";
 
 /// Health of an Application, for which sync waves of Applications wait.
-const APPLICATION_HEALTH: &str = "\
-local health = {status = \"Progressing\", message = \"waiting for the first sync\"}
-if obj.status ~= nil and obj.status.health ~= nil then
-  health.status = obj.status.health.status
-  health.message = obj.status.health.message
-end
-return health
-";
-
-/// API group of webhook configurations.
-const ADMISSION: &str = "admissionregistration.k8s.io";
-/// The CA bundles of their webhooks, as a jq path.
-const CA_BUNDLES: &str = ".webhooks[]?.clientConfig.caBundle";
-
-/// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
-const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
-    (ADMISSION, "MutatingWebhookConfiguration", CA_BUNDLES),
-    (ADMISSION, "ValidatingWebhookConfiguration", CA_BUNDLES),
-    (
-        "apiextensions.k8s.io",
-        "CustomResourceDefinition",
-        ".spec.conversion.webhook.clientConfig.caBundle",
-    ),
-    ("apiregistration.k8s.io", "APIService", ".spec.caBundle"),
-];
+const APPLICATION_HEALTH: &str = include_str!("application_health.lua");
 
 /// Values of a chart with stub CRDs. Argo CD would delete the objects of a hook before creating
 /// them again, so the chart makes it skip the hook.
@@ -401,8 +379,13 @@ impl Chart<'_> {
     }
 
     fn ignored(&self, argocd: &ArgoCd) -> Value {
-        let always = WRITTEN_BY_OTHERS.iter().map(|(group, kind, path)| {
-            value!({"group": *group, "kind": *kind, "jqPathExpressions": [*path]})
+        let always = ca_bundles().map(|(kind, keys)| {
+            let path = keys.iter().map(|key| match *key {
+                "[]" => "[]?".to_owned(),
+                key => format!(".{key}"),
+            });
+            let path: String = path.collect();
+            value!({"group": cluster_group(kind), "kind": kind, "jqPathExpressions": [path]})
         });
         // Argo CD cannot look up whether a CRD exists. For ignored differences it keeps the live
         // state, so that a real CRD is not changed.

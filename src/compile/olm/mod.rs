@@ -9,7 +9,6 @@ mod apiservice;
 mod certificate;
 mod definitions;
 mod deployment;
-mod kinds;
 mod overrides;
 mod pod_annotations;
 mod rbac;
@@ -19,7 +18,6 @@ mod webhook;
 mod webhook_server;
 
 pub use apiservice::{AUTH_READER, auth_reader_name};
-pub use kinds::{supported_kinds, supported_scope};
 pub use pod_annotations::is_descriptive;
 pub use rbac::role_base;
 pub(crate) use rbac::{binding, role};

@@ -3,6 +3,7 @@ use crate::bundle::{load, locate, sample};
 use crate::config::{CertificateProvider, Watch};
 use crate::diag::{SourceText, Span};
 use crate::ir::{Expr, Release};
+use crate::kinds::{supported_kinds, supported_scope};
 use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -544,6 +545,7 @@ fn objects_of_an_operator_in_some_namespaces() {
 #[test]
 fn kinds_of_bundles_and_their_scope() {
     let kinds: Vec<String> = supported_kinds()
+        .iter()
         .map(|kind| format!("{kind}: {:?}\n", supported_scope(kind).expect("a scope")))
         .collect();
     insta::assert_snapshot!(kinds.concat());

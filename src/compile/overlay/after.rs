@@ -2,10 +2,10 @@
 //! Argo CD and Flux carry out.
 
 use super::hook_job::{AWAIT, CHANGE, Context, Event, HookJob, Rules, START};
-use super::scope_of;
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, StepAfter, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Condition, Object, Phase, Scope, Scopes, ValueSpec, ValuesPath};
+use crate::kinds::scope_of;
 use crate::kubectl::{Namespaces, Step};
 
 /// Name suffix of the Job and of what it needs.

@@ -3,11 +3,11 @@
 
 use super::definitions::{Definition, Definitions};
 use super::schema;
-use super::scope::{is_built_in, scope_of};
 use crate::config::CrdPlacement;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity, suggest};
 use crate::fields::{list, text};
 use crate::ir::{Object, Origin, Phase, Scope, Scopes, Value, dns_subdomain};
+use crate::kinds::{is_built_in, scope_of};
 
 /// The API group of OLM.
 const OLM: &str = "operators.coreos.com";

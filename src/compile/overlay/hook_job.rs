@@ -1,13 +1,14 @@
 //! Hook Jobs that run kubectl: a container for each script, and a ServiceAccount with permissions for
 //! exactly the objects in the scripts. Helm, Argo CD and Flux run them.
 
-use super::{Definitions, after, operand_namespace, scope_of, switch_gates};
+use super::{Definitions, after, operand_namespace, switch_gates};
 use crate::config::{BundleConfig, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Phase, Scope, Scopes, Unit, Value, ValueSpec, ValuesPath,
     map, value,
 };
+use crate::kinds::scope_of;
 use crate::olm;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Scope, Unit, Value};
-use crate::olm::{supported_kinds, supported_scope};
-use crate::overlay::{Definitions, scope_of};
+use crate::kinds::{scope_of, supported_kinds, supported_scope};
+use crate::overlay::Definitions;
 
 /// Moves namespaced objects to the release namespace, except Roles and RoleBindings in
 /// `kube-system`, which are for objects there (such as the API server's authentication
@@ -68,13 +68,12 @@ fn set(object: &mut Object, namespace: Expr) {
 }
 
 fn unsupported(object: &Object) -> Diagnostic {
-    let kinds: Vec<&str> = supported_kinds().collect();
     let message = format!("unsupported resource `{}` with kind `{}`", object.name(), object.kind());
     object.error(Code::UnsupportedKind, message).hint(format!(
         "set exclude = ['.kind == \"{}\"'] to build without this object; a registry+v1 bundle can \
             only ship {}",
         object.kind(),
-        kinds.join(", ")
+        supported_kinds().join(", ")
     ))
 }
 

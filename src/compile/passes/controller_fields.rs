@@ -14,15 +14,15 @@ pub(super) fn controller_fields(unit: &mut Unit, _: &Context, diagnostics: &mut 
     let release = Release { namespace: "namespace", values: &values };
     for object in &mut unit.objects {
         // Most objects have no such field, and CRDs are large to render.
-        if !keys_of(object.kind()).any(|keys| object.at(&keys).is_some()) {
+        if !keys_of(object.kind()).any(|keys| object.at(keys).is_some()) {
             continue;
         }
         let Some(rendered) = release.object(object) else { continue };
-        for (field, steps) in targets.controlled(&rendered) {
+        for (controller, _, steps) in targets.controlled(&rendered) {
             let path = path_of(&steps);
             let (label, place) = (object.label(), object.place_at(&path));
-            let message = format!("{label} has `{path}`, but {}", field.controller);
-            if !field.is_without_effect {
+            let message = format!("{label} has `{path}`, but {}", controller.what);
+            if !controller.is_without_effect {
                 let error = Diagnostic::error(Code::ControllerOwnedField, message).at(place);
                 diagnostics.push(error.hint(
                     "delete the field with a `[[bundle.patch]]` or in the source: `helm upgrade` of \

@@ -178,10 +178,10 @@ fn controlled(side: &Side) -> Vec<Fault> {
     let targets = Targets::of(side.objects.values());
     let mut faults = Vec::new();
     for (id, object) in &side.objects {
-        for (field, place) in targets.controlled(object) {
+        for (controller, field, place) in targets.controlled(object) {
             let reason =
-                format!("{}: {}", path_of(&place).trim_start_matches('.'), field.controller);
-            faults.push(Fault::new(id, &CONTROLLED, reason, keys(field.keys)));
+                format!("{}: {}", path_of(&place).trim_start_matches('.'), controller.what);
+            faults.push(Fault::new(id, &CONTROLLED, reason, keys(field)));
         }
     }
     faults

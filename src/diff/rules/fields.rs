@@ -1,5 +1,5 @@
 //! Rules on single fields of workloads, pods, containers and other objects, as one table
-//! ([`table::FIELDS`]): a field, a condition, and the rule.
+//! (fields.json): a field, a condition, and the rule.
 //!
 //! A row compares the values that take effect: a missing field has the default of the row, so that
 //! it does not matter whether a default is written out.
@@ -11,21 +11,22 @@ pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
 use super::judgement::Judgement;
 use super::{display_value, found};
 use crate::defaults::default_of;
+use crate::embedded;
 use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
 use crate::read::{CONTAINERS, at, entries, items, keys, pod_keys, pod_spec};
 use crate::{Identity, Rule};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 /// The part of an object that a row is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    /// Objects of every kind, from their root.
-    Every,
-    /// Objects of these kinds, from their root.
-    Kinds(&'static [&'static str]),
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
     /// The `spec` of pods, in every kind that has pods.
     Pod,
     /// Containers and init containers that are on both sides.
@@ -34,15 +35,9 @@ enum Of {
     Webhook,
 }
 
-/// The value of a missing field.
-#[derive(Clone, Copy)]
-enum MissingValue {
-    ApiDefault,
-    Json(&'static str),
-}
-
 /// The condition of a row, on the value of the field on both sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 enum When {
     /// The values differ.
     Changed,
@@ -58,7 +53,8 @@ enum When {
     Limited,
     /// The number, percentage or quantity is lower.
     Lowered,
-    /// The number is lower, and the new part does not have this field, which makes up for it.
+    /// The number is lower, and the new part does not have this field, which makes up for it: liveness
+    /// probes wait for the startup probe.
     LoweredWithout(&'static str),
     /// The values differ, and this field of the part is the same.
     ChangedWithSame(&'static str),
@@ -72,15 +68,43 @@ enum When {
     Gains,
 }
 
+/// Rows about the same part of objects.
+#[derive(Deserialize)]
+#[serde(bound = "'de: 'static")]
+struct Rows {
+    /// `None` for the whole object.
+    part: Option<Part>,
+    /// Kinds of objects; empty for all.
+    #[serde(default)]
+    kinds: Vec<&'static str>,
+    fields: Vec<Field>,
+}
+
 /// A row of the table.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Field {
-    of: Of,
     /// Map keys from the start of the part; `*` is any key of a map, `a|b` each of the two, and a key
     /// with dots is in brackets.
     path: &'static str,
-    default: Option<MissingValue>,
+    /// True if a missing field has the default that the Kubernetes API has.
+    #[serde(default)]
+    api_default: bool,
+    /// The value of a missing field, which is still different from it.
+    missing: Option<Json>,
     when: When,
+    #[serde(deserialize_with = "rule")]
     rule: &'static Rule,
+}
+
+/// All rows. For one field, the first row whose condition is true decides; a row about a whole map
+/// or list is below those about its parts.
+static FIELDS: LazyLock<Vec<Rows>> = LazyLock::new(|| embedded::json(include_str!("fields.json")));
+
+/// Returns the rule with a code.
+fn rule<'de: 'static, D: Deserializer<'de>>(code: D) -> Result<&'static Rule, D::Error> {
+    let code = <&str>::deserialize(code)?;
+    super::all().find(|rule| rule.code == code).ok_or_else(|| D::Error::custom(code))
 }
 
 /// Adds the findings of the table to the edits of an object that is on both sides.
@@ -91,25 +115,22 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     let whole = part(None, Vec::new(), old, new);
     let mut parts = Vec::new();
     if id.kind.ends_with("WebhookConfiguration") {
-        parts = whole.items(Of::Webhook, "webhooks");
+        parts = whole.items(Part::Webhook, "webhooks");
     } else if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
         let path = keys(pod_keys(&id.kind).unwrap_or_default());
-        let pod = part(Some(Of::Pod), path, old, new);
-        parts = CONTAINERS.iter().flat_map(|list| pod.items(Of::Container, list)).collect();
+        let pod = part(Some(Part::Pod), path, old, new);
+        parts = CONTAINERS.iter().flat_map(|list| pod.items(Part::Container, list)).collect();
         parts.insert(0, pod);
     }
     parts.insert(0, whole);
 
     for part in &parts {
-        for field in table::FIELDS {
-            let applies = match field.of {
-                Of::Every => part.of.is_none(),
-                Of::Kinds(kinds) => part.of.is_none() && kinds.contains(&id.kind.as_str()),
-                of => part.of == Some(of),
-            };
-            if applies {
-                part.add_findings(field, judgement);
-            }
+        let is_about = |rows: &&Rows| {
+            rows.part == part.of
+                && (rows.kinds.is_empty() || rows.kinds.contains(&id.kind.as_str()))
+        };
+        for field in FIELDS.iter().filter(is_about).flat_map(|rows| &rows.fields) {
+            part.add_findings(field, judgement);
         }
     }
 }
@@ -118,7 +139,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
 struct ComparedPart<'j> {
     id: &'j Identity,
     /// `None` for the whole object.
-    of: Option<Of>,
+    of: Option<Part>,
     /// Begins the reasons: `container manager: `, or nothing.
     label: String,
     path: Vec<Step>,
@@ -128,7 +149,7 @@ struct ComparedPart<'j> {
 
 impl<'j> ComparedPart<'j> {
     /// Returns the items of a list that both sides have, by name.
-    fn items(&self, of: Of, list: &str) -> Vec<Self> {
+    fn items(&self, of: Part, list: &str) -> Vec<Self> {
         let name = |item: &'j Json| item.get("name").and_then(Json::as_str);
         let named = |old| Some((name(old)?, old));
         let twins: HashMap<&str, &Json> =
@@ -137,7 +158,7 @@ impl<'j> ComparedPart<'j> {
             let name = name(new)?;
             let item = Step::Item(vec![("name".to_owned(), name.to_owned())]);
             let path = [self.path.as_slice(), &keys(&[list]), &[item]].concat();
-            let is_container = of == Of::Container;
+            let is_container = of == Part::Container;
             let label = if is_container { format!("container {name}: ") } else { String::new() };
             Some(ComparedPart {
                 id: self.id,
@@ -168,12 +189,9 @@ impl<'j> ComparedPart<'j> {
             }
 
             let path = [self.path.as_slice(), &super::keys(&keys)].concat();
-            let default = match field.default {
-                Some(MissingValue::ApiDefault) => default_of(self.id, &path).cloned(),
-                Some(MissingValue::Json(text)) => serde_json::from_str(text).ok(),
-                None => None,
-            };
-            let Some(change) = field.when.change(sides, default.as_ref()) else { continue };
+            let default = field.missing.as_ref();
+            let default = if field.api_default { default_of(self.id, &path) } else { default };
+            let Some(change) = field.when.change(sides, default) else { continue };
             let Some(findings) = judgement.touching(&path) else { continue };
             // The first row of a field decides, and a row of a parent that is new or removed: the
             // fields of a new probe are no changes of their own.
@@ -300,16 +318,16 @@ mod tests {
     fn rows_with_a_default_of_the_api_have_one() {
         let item = || Step::Item(vec![("name".to_owned(), "x".to_owned())]);
         let mut count = 0;
-        for field in table::FIELDS {
-            if !matches!(field.default, Some(MissingValue::ApiDefault)) {
-                continue;
-            }
-            let (kinds, start): (&[&str], Vec<Step>) = match field.of {
-                Of::Every => panic!("{}: no field of every kind has a default", field.path),
-                Of::Kinds(kinds) => (kinds, Vec::new()),
-                Of::Pod => (&["Pod"], keys(&["spec"])),
-                Of::Container => (&["Pod"], [keys(&["spec", "containers"]), vec![item()]].concat()),
-                Of::Webhook => (
+        let rows =
+            FIELDS.iter().flat_map(|rows| rows.fields.iter().map(move |field| (rows, field)));
+        for (rows, field) in rows.filter(|(_, field)| field.api_default) {
+            let (kinds, start): (&[&str], Vec<Step>) = match rows.part {
+                None => (&rows.kinds, Vec::new()),
+                Some(Part::Pod) => (&["Pod"], keys(&["spec"])),
+                Some(Part::Container) => {
+                    (&["Pod"], [keys(&["spec", "containers"]), vec![item()]].concat())
+                }
+                Some(Part::Webhook) => (
                     &["ValidatingWebhookConfiguration"],
                     [keys(&["webhooks"]), vec![item()]].concat(),
                 ),

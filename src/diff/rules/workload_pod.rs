@@ -6,6 +6,7 @@
 use super::judgement::Judgement;
 use super::{found, rules};
 use crate::identity::Pair;
+use crate::names::NAMES;
 use crate::path::Step;
 use crate::read::{
     CONTAINERS, at, containers, is_true, items, keys, pod_keys, pod_spec, text, texts,
@@ -130,7 +131,7 @@ fn joined_capabilities(facts: Vec<Fact>) -> Vec<Fact> {
             _ => joined.push(fact),
         }
     }
-    let all = format!("{KEEPS}{}", DEFAULT_CAPABILITIES.join(", "));
+    let all = format!("{KEEPS}{}", NAMES.kubernetes.default_capabilities.join(", "));
     for fact in joined.iter_mut().filter(|fact| fact.what == all) {
         fact.what = "keeps the default capabilities".to_owned();
     }
@@ -219,42 +220,6 @@ static OF_CONTAINERS: &[Privilege] = &[
 const GAIN: &str = "allowPrivilegeEscalation";
 const READ_ONLY: &str = "readOnlyRootFilesystem";
 
-/// SELinux types that the baseline Pod Security Standard admits.
-const SELINUX_TYPES: [&str; 5] =
-    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
-
-/// Kernel parameters of a pod alone, which the baseline Pod Security Standard admits.
-const SYSCTLS: [&str; 10] = [
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_local_reserved_ports",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes",
-    "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_syncookies",
-];
-
-/// Capabilities of a container that drops none, in containerd.
-const DEFAULT_CAPABILITIES: [&str; 14] = [
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "NET_BIND_SERVICE",
-    "NET_RAW",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-];
-
 /// Start of facts about one of these, before its name.
 const KEEPS: &str = "keeps the default capabilities ";
 
@@ -307,7 +272,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
     }
     for sysctl in items(spec, &["securityContext", "sysctls"]) {
         let name = text(sysctl, &["name"]);
-        if !SYSCTLS.contains(&name) {
+        if !NAMES.kubernetes.sysctls.contains(&name) {
             let what = format!("pods set the kernel parameter `{name}`");
             of_pod(&HOST, what, false, keys(&["securityContext", "sysctls"]));
         }
@@ -340,13 +305,17 @@ fn of_container(spec: &Json, list: &str, container: &Json, facts: &mut Vec<Fact>
     }
     let dropped = texts(context.own, &["capabilities", "drop"]);
     let drops = |name: &str| dropped.iter().any(|dropped| dropped.eq_ignore_ascii_case(name));
-    for kept in DEFAULT_CAPABILITIES.iter().filter(|name| !drops("ALL") && !drops(name)) {
+    for kept in
+        NAMES.kubernetes.default_capabilities.iter().filter(|name| !drops("ALL") && !drops(name))
+    {
         let what = format!("{KEEPS}{kept}");
         fact(&CAPABILITY, what, true, &["securityContext", "capabilities", "drop"]);
     }
 
     let labels = context.either("seLinuxOptions");
-    for (label, usual) in [("user", &[""][..]), ("role", &[""]), ("type", &SELINUX_TYPES)] {
+    for (label, usual) in
+        [("user", &[""][..]), ("role", &[""]), ("type", &NAMES.kubernetes.selinux_types)]
+    {
         let value = text(labels, &[label]);
         if !usual.contains(&value) {
             let what = format!("runs with the SELinux {label} {value}");

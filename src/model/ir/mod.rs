@@ -6,6 +6,7 @@
 mod expr;
 pub mod field_path;
 mod identity;
+pub mod json;
 mod map;
 mod names;
 mod object;

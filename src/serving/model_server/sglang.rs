@@ -121,13 +121,7 @@ pub(super) static SERVER: ModelServer = ModelServer {
 };
 
 /// Shell script that starts a pod of a group. An IPv6 address is in brackets before a port.
-const GROUP_SCRIPT: &str = "\
-if [ \"${leader#*:}\" != \"$leader\" ]; then
-  leader=\"[$leader]\"
-fi
-exec python3 -m sglang.launch_server \"$@\" --dist-init-addr=\"$leader:PORT\" \
---node-rank=\"$LWS_WORKER_INDEX\"
-";
+const GROUP_SCRIPT: &str = include_str!("../scripts/sglang_group.sh");
 
 /// Returns true if data-parallel ranks share the devices of tensor parallelism and distribute attention
 /// only. Experts over all ranks and groups require it.

@@ -170,18 +170,7 @@ fn variables(workload: &Workload<'_>) -> Vec<Json> {
 
 /// Shell script that waits for the Ray head. Ray workers exit if the head is not reachable, which
 /// would restart the whole group.
-const JOIN_RAY: &str = "\
-until python3 -c \"import socket, sys
-socket.create_connection((sys.argv[1], 6379), 5)\" \"$leader\" 2>/dev/null; do
-  tries=$((tries + 1))
-  if [ \"$tries\" -ge 900 ]; then
-    echo \"no Ray at $leader:6379 after half an hour\" >&2
-    exit 1
-  fi
-  sleep 2
-done
-exec ray start --address=\"$leader:6379\" --block
-";
+const JOIN_RAY: &str = include_str!("../scripts/join_ray.sh");
 
 fn group_script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
     let local = workload.local_ranks;
@@ -192,17 +181,7 @@ fn group_script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
             .to_owned(),
         Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
         // Ray places the engine's workers when it starts, so all nodes must have joined.
-        Topology::Ray => "\
-ray start --head --port=6379
-until python3 -c \"import ray, sys
-ray.init(address='auto', log_to_driver=False)
-alive = [node for node in ray.nodes() if node['Alive']]
-sys.exit(len(alive) < $LWS_GROUP_SIZE)\"; do
-  sleep 5
-done
-exec vllm serve \"$@\"
-"
-        .to_owned(),
+        Topology::Ray => include_str!("../scripts/head_ray.sh").to_owned(),
         Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(
             "exec vllm serve \"$@\" --data-parallel-address=\"$leader\" \
              --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"

@@ -1,5 +1,6 @@
 //! Facts in the configurations of published models.
 
+use crate::embedded;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -15,7 +16,7 @@ pub(crate) struct Checkpoint {
 
 /// By their names on Hugging Face.
 static CHECKPOINTS: LazyLock<BTreeMap<String, Checkpoint>> =
-    LazyLock::new(|| super::json(include_str!("data/checkpoints.json")));
+    LazyLock::new(|| embedded::json(include_str!("data/checkpoints.json")));
 
 /// Endings of the names of quantized models, which differ in nothing else.
 const QUANTIZED: [&str; 4] = ["-AWQ", "-FP8", "-GPTQ-Int4", "-GPTQ-Int8"];

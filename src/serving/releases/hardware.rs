@@ -1,5 +1,6 @@
 //! Devices, and the models that run on them.
 
+use crate::embedded;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -23,7 +24,7 @@ pub(crate) struct Hardware {
 
 /// The facts of data/hardware.json.
 pub(crate) static HARDWARE: LazyLock<Hardware> =
-    LazyLock::new(|| super::json(include_str!("data/hardware.json")));
+    LazyLock::new(|| embedded::json(include_str!("data/hardware.json")));
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! The program and release in an image, from its reference.
 
 use super::super::view::pods::is_placeholder;
-use super::json;
 use super::spans::{Release, Releases};
+use crate::embedded;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,7 +17,8 @@ struct Images {
     vendors: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-static IMAGES: LazyLock<Images> = LazyLock::new(|| json(include_str!("data/images.json")));
+static IMAGES: LazyLock<Images> =
+    LazyLock::new(|| embedded::json(include_str!("data/images.json")));
 
 /// Returns the repository and the tag of a reference; the tag is empty if it has none.
 pub(crate) fn parts(image: &str) -> (&str, &str) {

@@ -3,6 +3,7 @@
 use super::replacement;
 use super::spans::{self, Named, Release, Releases};
 use super::verdict::{Judge, Kind, Verdict};
+use crate::embedded;
 use crate::ir::{Value, steps, value_at};
 use crate::overlay;
 use crate::view::group_of;
@@ -24,7 +25,7 @@ pub(super) struct Project {
 
 /// The projects of data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
-    let json: Json = super::json(include_str!("data/kinds.json"));
+    let json: Json = embedded::json(include_str!("data/kinds.json"));
     let project = |table: &Json| {
         let releases = spans::releases(table);
         let kinds = Named::read(table.get("kinds"), &releases);
@@ -44,7 +45,7 @@ pub(crate) fn has_group(group: &str) -> bool {
 
 /// The schemas of `spec` by `GROUP/KIND`, of all releases together: what any of them accepts.
 static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
-    let all: BTreeMap<String, Json> = super::json(include_str!("data/schemas.json"));
+    let all: BTreeMap<String, Json> = embedded::json(include_str!("data/schemas.json"));
     all.into_iter().map(|(key, schema)| (key, Value::from(schema))).collect()
 });
 

@@ -7,8 +7,8 @@
 //! tables were read from the sources of each release without running them, and contain names, types
 //! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
 //! programs and releases, and `data/replacements.json` names what replaces a setting. Facts of no release are
-//! in `data/hardware.json` (devices and models), `data/references.json` (configurations of pickers) and
-//! `data/runtimes.json` (KServe).
+//! in `data/hardware.json` (devices and models), `data/names.json` (names that rules know),
+//! `data/references.json` (configurations of pickers) and `data/runtimes.json` (KServe).
 
 pub(super) mod argparse;
 pub(super) mod checkpoint;
@@ -18,12 +18,14 @@ pub(super) mod hardware;
 pub(super) mod image;
 mod json_flag;
 pub(super) mod kinds;
+pub(super) mod names;
 pub(super) mod picker;
 pub(super) mod relations;
 pub(super) mod spans;
 pub(super) mod variables;
 pub(super) mod verdict;
 
+use crate::embedded;
 use fields::Field;
 use relations::Relation;
 use serde::Deserialize;
@@ -205,8 +207,8 @@ struct Table {
 }
 
 impl Table {
-    fn parse(text: &str) -> Table {
-        let json: Json = json(text);
+    fn parse(text: &'static str) -> Table {
+        let json: Json = embedded::json(text);
         Table { releases: spans::releases(&json), json }
     }
 
@@ -229,12 +231,6 @@ impl Table {
 /// Returns the name of a flag or setting, and its value after `=`.
 fn split_value(text: &str) -> (&str, Option<&str>) {
     text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
-}
-
-/// Parses an embedded file.
-pub(super) fn json<T: DeserializeOwned + Default>(text: &str) -> T {
-    // Without an error: the tests read every table.
-    serde_json::from_str(text).unwrap_or_default()
 }
 
 fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable {
@@ -270,7 +266,7 @@ fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable 
     }
 }
 
-fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
+fn picker(name: &'static str, key: &'static str, text: &'static str) -> Picker {
     let table = Table::parse(text);
     let built_on = table.json.get("built_on").and_then(|all| BTreeMap::deserialize(all).ok());
     Picker {
@@ -338,7 +334,7 @@ pub(super) static SIDECAR: LazyLock<ProgramTable> = LazyLock::new(|| {
 
 /// Replacements of settings, by program and setting.
 static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> =
-    LazyLock::new(|| json(include_str!("data/replacements.json")));
+    LazyLock::new(|| embedded::json(include_str!("data/replacements.json")));
 
 /// Returns what replaces a setting of a program, such as `--kv-connector` or a sentence.
 pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {

@@ -2,6 +2,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
+use super::super::releases::names::NAMES;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Template, is_placeholder, list, mount_of, number, port_number, target_port, text, variable,
@@ -215,42 +216,17 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Resources that pickers, sidecars and routers read or write.
-const RESOURCES: [&str; 10] = [
-    "configmaps",
-    "deployments",
-    "endpointslices",
-    "events",
-    "inferenceobjectives",
-    "inferencepools",
-    "leases",
-    "pods",
-    "secrets",
-    "services",
-];
-
-/// The groups of these resources. Those of other CRDs may have any resource.
-const GROUPS: [&str; 7] = [
-    "",
-    "apps",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "inference.networking.k8s.io",
-    "inference.networking.x-k8s.io",
-    "llm-d.ai",
-];
-
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
         for (index, rule) in list(&role.json, "rules").iter().enumerate() {
             let mut groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
-            if !groups.all(|group| GROUPS.contains(&group)) {
+            if !groups.all(|group| NAMES.groups.contains(&group)) {
                 continue;
             }
             for written in list(rule, "resources").iter().filter_map(Json::as_str) {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
-                if name != written && RESOURCES.contains(&name.as_str()) {
+                if name != written && NAMES.resources.contains(&name.as_str()) {
                     let message = format!("{role} grants `{written}`, which is no resource");
                     let path = format!(".rules[{index}].resources");
                     found.push(owner, path, message, format!("write `{name}`"));

@@ -2,6 +2,7 @@
 //! reject.
 
 use super::super::invariants::{Context, Found, Reporter};
+use super::super::releases::names::NAMES;
 use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
@@ -329,24 +330,6 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Capabilities that pods may add (Pod Security Standards, baseline); the first one also if they are
-/// restricted.
-const BASELINE: [&str; 13] = [
-    "NET_BIND_SERVICE",
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-];
-
 /// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
 pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
     let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
@@ -380,7 +363,11 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
             let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
             let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
             let adds = own("capabilities/add").and_then(Json::as_array).into_iter().flatten();
-            let allowed = if *level == "restricted" { &BASELINE[..1] } else { &BASELINE };
+            let allowed = if *level == "restricted" {
+                &NAMES.capabilities[..1]
+            } else {
+                NAMES.capabilities.as_slice()
+            };
             let mut adds = adds.filter_map(Json::as_str).filter(|added| !allowed.contains(added));
             if let Some(added) = adds.next() {
                 report(&path, format!("it allows no capability {added}"));

@@ -1,6 +1,7 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::super::invariants::Found;
+use super::super::releases::names::NAMES;
 use super::super::releases::{engines, image};
 use super::super::view::View;
 use super::super::view::pods::{
@@ -23,16 +24,6 @@ const MODULES: &[&str] = &[
     "vllm.entrypoints.openai.api_server",
     "vllm.entrypoints.openai.run_batch",
     "huggingfaceserver",
-];
-
-/// Scorers that compare metrics of the engines.
-const METRIC_SCORERS: &[&str] = &[
-    "kv-cache-scorer",
-    "kv-cache-utilization-scorer",
-    "load-aware-scorer",
-    "lora-affinity-scorer",
-    "queue-scorer",
-    "running-requests-size-scorer",
 ];
 
 /// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
@@ -71,7 +62,7 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
     }
     let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
     let is_unset = |name: &&String| {
-        let is_of_others = OF_SHELLS.contains(&name.as_str()) || is_of_image(name);
+        let is_of_others = NAMES.shells.contains(&name.as_str()) || is_of_image(name);
         let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
         name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
     };
@@ -80,76 +71,9 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
 
 /// Returns true for a variable that images, webhooks or device plugins may set.
 fn is_of_image(name: &str) -> bool {
-    let ends = ["_VISIBLE_CORES", "_VISIBLE_DEVICES", "_HOME"];
-    OF_IMAGES.iter().any(|start| name.starts_with(start))
-        || ends.iter().any(|end| name.ends_with(end))
+    NAMES.starts.iter().any(|start| name.starts_with(start))
+        || NAMES.ends.iter().any(|end| name.ends_with(end))
 }
-
-/// Variables that shells and the container runtime set.
-const OF_SHELLS: [&str; 29] = [
-    "EUID",
-    "HOME",
-    "HOSTNAME",
-    "IFS",
-    "LINENO",
-    "OLDPWD",
-    "OPTARG",
-    "OPTIND",
-    "PATH",
-    "PPID",
-    "PWD",
-    "DIRSTACK",
-    "EPOCHSECONDS",
-    "FUNCNAME",
-    "GROUPS",
-    "HOSTTYPE",
-    "MACHTYPE",
-    "OSTYPE",
-    "PIPESTATUS",
-    "PS4",
-    "REPLY",
-    "TERM",
-    "RANDOM",
-    "SECONDS",
-    "SHELL",
-    "SHLVL",
-    "TMPDIR",
-    "UID",
-    "USER",
-];
-
-/// Beginnings of names of variables that shells and images set.
-const OF_IMAGES: [&str; 29] = [
-    "AWS_",
-    "AZURE_",
-    "GDRCOPY",
-    "LIBRARY_PATH",
-    "NIXL_",
-    "NVARCH",
-    "NVSHMEM_",
-    "PCIDEVICE_",
-    "UCX_",
-    "BASH",
-    "CUDA",
-    "DEBIAN_",
-    "HF_",
-    "HIP_",
-    "KUBE",
-    "LANG",
-    "LC_",
-    "LD_",
-    "NCCL_",
-    "NVIDIA_",
-    "NV_",
-    "PYTHON",
-    "ROCM_",
-    "SGL",
-    "TORCH_",
-    "TPU_",
-    "UV_",
-    "VIRTUAL",
-    "VLLM_",
-];
 
 /// Returns true if Kubernetes may know a variable of a container: from its `env`, by a Service or by the
 /// controller of its group.
@@ -193,7 +117,8 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         let set = set_variables(container);
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         // Files and images may set others, so only typing errors count.
-        let is_known = |name: &str| OF_SHELLS.contains(&name) || is_set(template, container, name);
+        let is_known =
+            |name: &str| NAMES.shells.contains(&name) || is_set(template, container, name);
         for name in unset(container, false).iter().filter(|name| !is_known(name)) {
             let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
@@ -278,7 +203,7 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
     let mut readers = scraped(view);
     for picker in view.all_pickers() {
         let Some((_, _, config)) = picker.known_config() else { continue };
-        let is_compared = |plugin: &Json| METRIC_SCORERS.contains(&text(plugin, "type"));
+        let is_compared = |plugin: &Json| NAMES.scorers.contains(&text(plugin, "type"));
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
         let pods = pods.into_iter().filter(|_| list(config, "plugins").iter().any(is_compared));
         let why = format!("the picker of {pool} compares them");

@@ -3,11 +3,11 @@
 //! Source: the presets and the merge of KServe 0.20 (LLMInferenceServiceConfig, ServingRuntime),
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
-use super::super::releases;
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
 use super::{Manifest, PickerFile};
 use crate::diag::suggest;
+use crate::embedded;
 use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;
@@ -293,7 +293,7 @@ fn merged_list(pod: &Json, key: &str, preset: Vec<Json>) -> Json {
 
 /// KServe's own runtimes for models without a runtime in the manifests, by the format of models.
 static RUNTIMES: LazyLock<Json> =
-    LazyLock::new(|| releases::json(include_str!("../releases/data/runtimes.json")));
+    LazyLock::new(|| embedded::json(include_str!("../releases/data/runtimes.json")));
 
 /// Returns the spec of KServe's own runtime for a format; `None` for a runtime with another name.
 fn default_runtime(name: &str, format: &str) -> Option<Json> {

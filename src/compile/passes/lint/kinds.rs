@@ -3,7 +3,8 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Object, Unit, Value};
-use crate::overlay::{Definitions, provider};
+use crate::kinds::provider;
+use crate::overlay::Definitions;
 use std::collections::BTreeMap;
 
 /// API groups of kinds that a bundle may ship and Kubernetes does not have, with the filter that

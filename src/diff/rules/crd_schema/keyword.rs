@@ -7,42 +7,12 @@ use super::{
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
     UNIQUE, validation,
 };
+use crate::names::NAMES;
 use crate::overlay;
 use crate::read::is_true;
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
-
-/// Formats that the API server validates, without dashes, which it does not compare; it ignores all
-/// others. Source: kube-openapi's pkg/validation/strfmt, and apiextensions-apiserver's
-/// `supportedVersionedFormats`, the last two since Kubernetes 1.34.
-const VALIDATED_FORMATS: [&str; 25] = [
-    "bsonobjectid",
-    "uri",
-    "email",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "cidr",
-    "mac",
-    "uuid",
-    "uuid3",
-    "uuid4",
-    "uuid5",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "creditcard",
-    "ssn",
-    "hexcolor",
-    "rgbcolor",
-    "byte",
-    "date",
-    "duration",
-    "datetime",
-    "k8sshortname",
-    "k8slongname",
-];
 
 /// An edit of a keyword.
 pub(super) struct KeywordChange<'a> {
@@ -366,7 +336,7 @@ fn has_rules(schema: &Json) -> bool {
 }
 
 fn is_validated(format: &str) -> bool {
-    VALIDATED_FORMATS.contains(&format.replace('-', "").as_str())
+    NAMES.kubernetes.validated_formats.contains(&format.replace('-', "").as_str())
 }
 
 /// Returns true if a value of a schema is checked by CEL rules or formats, which are not evaluated.

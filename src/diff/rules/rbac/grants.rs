@@ -1,6 +1,7 @@
 //! Permissions and their inclusion.
 
 use crate::Side;
+use crate::names::NAMES;
 use crate::read::{items, texts};
 use crate::rules::representatives::Representatives;
 use serde_json::Value as Json;
@@ -119,25 +120,6 @@ const LISTS: [&str; 4] = ["apiGroups", "resources", "resourceNames", "verbs"];
 /// The representatives of the entries of all rules: groups, resources, resource names, verbs.
 pub(in crate::rules) type Entries<'a> = Representatives<'a, 4>;
 
-/// Verbs that Kubernetes knows. Source: Kubernetes, "Using RBAC Authorization" and "Authorization".
-const VERBS: [&str; 15] = [
-    "*",
-    "get",
-    "list",
-    "watch",
-    "create",
-    "update",
-    "patch",
-    "delete",
-    "deletecollection",
-    "use",
-    "bind",
-    "escalate",
-    "impersonate",
-    "approve",
-    "sign",
-];
-
 /// Returns the representatives of the entries of the rules of both sides.
 pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
     let objects = sides.into_iter().flat_map(|side| &side.objects);
@@ -149,7 +131,7 @@ pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
         1 if entry.contains('*') || entry.ends_with("roles") => None,
         1 if ["secrets", "serviceaccounts/token"].contains(&entry) => None,
         1 => Some(entry.split_once('/').unwrap_or_default().1),
-        3 if VERBS.contains(&entry) => None,
+        3 if NAMES.kubernetes.verbs.contains(&entry) => None,
         // Any name serves: no rule tells the others of a list apart.
         _ => LISTS.get(list).copied(),
     })
