@@ -721,6 +721,22 @@ fn rows() -> Vec<Row> {
             "`VLLM_ALL2ALL_BACKEND` value `deepep_lowlatency`",
         ),
         (
+            "a level that Python does not have",
+            both(serve(&[]), &variable("VLLM_LOGGING_LEVEL", "VERBOSE")),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "`VLLM_LOGGING_LEVEL` value `VERBOSE`",
+        ),
+        (
+            "a level in lower case",
+            both(serve(&[]), &variable("VLLM_LOGGING_LEVEL", "debug")),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
             "adapters of one of several API servers",
             both(
                 serve(&["--enable-lora", "--data-parallel-size=2"]),

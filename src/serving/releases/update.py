@@ -403,6 +403,9 @@ class Vllm:
         for name, values, in_any_case in re.findall(choices, envs):
             values = re.findall(r'"([^"]*)"', values.lower() if in_any_case else values)
             facts[f"fold {name}" if in_any_case else name] = dict.fromkeys(values)
+        # Python's logging refuses others when vLLM is imported.
+        levels = ("critical", "debug", "error", "fatal", "info", "notset", "warn", "warning")
+        facts["fold VLLM_LOGGING_LEVEL"] = dict.fromkeys(levels)
         facts["env_types"] = self.variable_types(envs)
         for flag, folder, old in (
             ("--tool-call-parser", "tool_parsers", "entrypoints.openai.tool_parsers"),

@@ -49,8 +49,11 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
         let source = if is_field { "CRDs of the release" } else { "sources of the release" };
         match (verdict.kind, verdict.is_certain) {
             (Kind::Refused, false) => {
-                let effect = "the program may fail to start, or ignore the setting";
-                finding.warning().why(effect, "sources of the release");
+                let effect = match is_field {
+                    true => "the API server may reject the object, or ignore the setting",
+                    false => "the program may fail to start, or ignore the setting",
+                };
+                finding.warning().why(effect, source);
             }
             (Kind::Ignored, certain) => {
                 let finding = if certain { finding.warning() } else { finding.note() };

@@ -199,7 +199,8 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
         let shares = metrics.filter_map(|metric| metric.get("resource")).filter(|resource| {
             resource.pointer("/target/type").is_some_and(|kind| kind == "Utilization")
         });
-        for name in shares.map(|resource| text(resource, "name")) {
+        let names = shares.map(|resource| text(resource, "name"));
+        for name in names.filter(|name| !name.is_empty()) {
             // Pods may have resources of their own, for all containers.
             let mut pods = view
                 .templates_of(number)
