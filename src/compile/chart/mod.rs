@@ -7,7 +7,6 @@ pub mod artifact_hub;
 pub mod budget;
 mod chart_lock;
 mod cluster_scope;
-mod commands;
 mod companion_docs;
 mod crd_docs;
 mod crds;
@@ -39,6 +38,7 @@ use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SU
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay::{self, Definitions};
+use askama::filters::Safe;
 use crds::Crds;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
@@ -83,9 +83,10 @@ pub struct Install {
 /// Text that the source of a chart adds to its documents.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
-    /// Sections of README.md, after the commands of the installation.
+    /// Sections of README.md, after the commands of the installation. Like those of templates they
+    /// begin with the line end of what is before them, and end without one.
     pub readme: String,
-    /// Paragraphs of NOTES.txt.
+    /// Paragraphs of NOTES.txt, with the same line ends.
     pub notes: String,
 }
 
@@ -167,11 +168,48 @@ struct DocumentedChart<'a> {
     description: &'a Description<'a>,
     crds: &'a Crds,
     companions: Companions<'a>,
-    /// The paragraph on cluster-scoped objects.
-    once: String,
+    /// The kinds of its cluster-scoped objects.
+    cluster_scoped: Option<Safe<String>>,
     /// Steps after the installation, and then gates.
     steps: Vec<Step>,
     gates: Vec<Gate>,
+}
+
+impl<'a> DocumentedChart<'a> {
+    /// Returns the name of a chart of the bundle, which is that of its release.
+    fn name(&self, part: Part) -> Safe<String> {
+        Safe(part.name(self.description.config))
+    }
+
+    /// Returns the sorted names of the stub CRDs.
+    fn stubs(&self) -> Vec<String> {
+        stub_names(&self.unit.objects)
+    }
+
+    /// Returns the watched namespaces as the object of a sentence.
+    fn watched(&self) -> Option<String> {
+        Some(match self.description.watch? {
+            Watch::All => "all namespaces".to_owned(),
+            Watch::Own => "the release namespace only".to_owned(),
+            Watch::Namespaces(names) => {
+                format!("these namespaces, which must exist: {}", names.join(", "))
+            }
+        })
+    }
+
+    /// Returns the namespace in commands.
+    fn namespace(&self) -> Safe<&'a str> {
+        Safe(self.description.namespace)
+    }
+
+    /// Returns the relative path of another chart of the bundle.
+    fn folder(&self, part: Part) -> Safe<String> {
+        let name = part.name(self.description.config);
+        Safe(match self.description.layout {
+            Layout::Versioned => format!("../../{name}/{}", self.description.version),
+            Layout::Flat => format!("../{name}"),
+        })
+    }
 }
 
 /// The other charts of the bundle.
@@ -300,24 +338,28 @@ fn chart(
         .phase()
         .map(|phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit)));
     let (steps, gates) = after.unwrap_or_default();
-    let once = cluster_scope::paragraph(unit, &crds, scopes);
-    let contents =
-        DocumentedChart { part, unit, description, crds: &crds, companions, once, steps, gates };
-    let (readme, mut notes) = match part {
+    let contents = DocumentedChart {
+        part,
+        unit,
+        description,
+        crds: &crds,
+        companions,
+        cluster_scoped: cluster_scope::kinds(unit, &crds, scopes),
+        steps,
+        gates,
+    };
+    let (readme, notes) = match part {
         Part::Operator => (readme::readme(&contents), notes::notes(&contents)),
         Part::Crds => companion_docs::crds(&contents),
         Part::Operands => companion_docs::operands(&contents),
     };
-    steps::notes(&mut notes, &contents);
-    gates::notes(&mut notes, &contents);
     let DocumentedChart { steps, gates, .. } = contents;
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
 
-    let switches = config.switches.iter().filter(|_| part == Part::Operands);
-    // Helm runs hooks one after the other, so their times add up.
-    let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
+    let has_switches = part == Part::Operands;
+    let gate_seconds = if has_switches { switches::seconds(&config.switches) } else { 0 };
     // Last, because it takes the files out of `crds`, whose sizes the documents name.
     files.append(&mut crds.files);
     let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
