@@ -9,37 +9,24 @@ use crate::images;
 use crate::ir::{Unit, map};
 use crate::yaml;
 use bundle2chart_compile::chart::metadata::maintainers;
-use bundle2chart_compile::chart::required_apis::{self, Providers, REQUIRED_APIS};
-use bundle2chart_compile::chart::{
-    Chart, HELMIGNORE, Install, artifact_hub, budget, created_namespaces, manifest, values,
-};
+use bundle2chart_compile::chart::required_apis::Providers;
+use bundle2chart_compile::chart::{Chart, Content, Crds, Install, artifact_hub};
 
 /// Returns the chart of a `[[serving]]` table.
 pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
-    let mut files = manifest::templates(unit.objects.iter());
-    if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
-        files.insert(REQUIRED_APIS.to_owned(), template);
+    Content {
+        name: &config.name,
+        version: &config.chart_version,
+        namespace: &config.namespace,
+        unit,
+        crds: Crds::default(),
+        providers: &Providers::new(),
+        metadata: &|_, _| metadata(unit, config),
+        readme: documents::readme(unit, config),
+        notes: documents::notes(config),
+        install: Install::default(),
     }
-
-    files.insert("Chart.yaml".to_owned(), metadata(unit, config));
-    files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
-    files.insert("values.schema.json".to_owned(), values::schema(unit, false));
-    files.insert("README.md".to_owned(), documents::readme(unit, config));
-    files.insert("templates/NOTES.txt".to_owned(), documents::notes(config));
-    files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
-
-    let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
-    Chart {
-        release_bytes,
-        is_without_examples: false,
-        install: Install {
-            namespaces: created_namespaces(unit, &config.namespace),
-            ..Install::default()
-        },
-        name: config.name.clone(),
-        version: config.chart_version.clone(),
-        files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
-    }
+    .chart()
 }
 
 fn metadata(unit: &Unit, config: &ServingConfig) -> String {
