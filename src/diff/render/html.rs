@@ -56,28 +56,29 @@ mod filters {
     }
 }
 
-/// Renders a report as an HTML page. Several comparisons have an overview and share the filters.
-pub(super) fn render(report: &Report) -> String {
+/// Renders a change set as an HTML page.
+pub fn render(set: &ChangeSet) -> String {
+    let summary = Summary::of(set);
+    let filters = filters_of(std::slice::from_ref(&summary));
+    let has_findings = !filters.is_empty();
+    let (prefix, rendered) = (String::new(), RefCell::default());
+    let chart = Chart { set, summary: &summary, prefix, filters, rendered };
+    page(title(set), chart, has_findings)
+}
+
+/// Renders several comparisons as one page, with an overview and with filters for all.
+pub(super) fn overview(report: &Report) -> String {
     let sets = report.comparisons.iter().map(|comparison| &comparison.set);
     let summaries: Vec<Summary<'_>> = sets.map(Summary::of).collect();
-    let has_findings = summaries.iter().any(|summary| !summary.groups.is_empty());
-    let filters = if has_findings { filter_form(&summaries) } else { String::new() };
+    let filters = filters_of(&summaries);
+    let has_findings = !filters.is_empty();
+    let compared = report.comparisons.iter().zip(&summaries).collect();
+    let (title, unchanged) = (report.title(), report.unchanged());
+    page(title.clone(), Overview { title, unchanged, filters, compared }, has_findings)
+}
 
-    let (title, body) = match (report.single(), summaries.first()) {
-        (Some(set), Some(summary)) => {
-            let prefix = String::new();
-            (
-                title(set),
-                Chart { set, summary, prefix, filters, rendered: RefCell::default() }.to_string(),
-            )
-        }
-        _ => {
-            let compared = report.comparisons.iter().zip(&summaries).collect();
-            let (title, unchanged) = (report.title(), report.unchanged());
-            (title.clone(), Overview { title, unchanged, filters, compared }.to_string())
-        }
-    };
-    format!("{}\n", Page { title, body, has_findings })
+fn page(title: String, body: impl Template, has_findings: bool) -> String {
+    format!("{}\n", Page { title, body: body.to_string(), has_findings })
 }
 
 #[derive(Template)]
@@ -95,8 +96,11 @@ impl Page {
     }
 }
 
-/// Returns the form that filters the findings of all comparisons.
-fn filter_form(summaries: &[Summary<'_>]) -> String {
+/// Returns the form that filters findings; empty without any.
+fn filters_of(summaries: &[Summary<'_>]) -> String {
+    if summaries.iter().all(|summary| summary.groups.is_empty()) {
+        return String::new();
+    }
     let count = |class| summaries.iter().map(|summary| summary.count(class)).sum();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for kind in summaries.iter().flat_map(|summary| &summary.groups).flat_map(kinds_of) {

@@ -62,7 +62,7 @@ impl Report {
     }
 
     /// Returns the only comparison, if nothing else is reported.
-    pub(super) fn single(&self) -> Option<&ChangeSet> {
+    fn single(&self) -> Option<&ChangeSet> {
         match self.comparisons.as_slice() {
             [only] if self.unchanged.is_empty() => Some(&only.set),
             _ => None,
@@ -208,6 +208,9 @@ impl Report {
 
     /// Renders the report as an HTML page.
     pub fn html(&self) -> String {
-        html::render(self)
+        match self.single() {
+            Some(set) => html::render(set),
+            None => html::overview(self),
+        }
     }
 }
