@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ir::Unit;
 
-/// What the files of a chart say.
+/// The content of the files of a chart.
 pub struct Content<'a> {
     /// Name of the chart.
     pub name: &'a str,

@@ -1,8 +1,8 @@
-//! What `helm uninstall` leaves in the cluster.
+//! Objects that `helm uninstall` leaves in the cluster.
 
 use super::{DocumentedChart, Part};
 use crate::diag::join;
-use crate::escape::markdown::code;
+use crate::escape::markdown::{code, text};
 use crate::escape::shell::in_quotes;
 use crate::ir::{Object, Release, Unit};
 use serde_json::Value as Json;
@@ -53,7 +53,7 @@ fn leftover(object: &Json) -> Option<String> {
     let at = |path: &str| object.pointer(path).and_then(Json::as_str);
     let annotation = |name: &str| at(&format!("/metadata/annotations/helm.sh~1{name}"));
     let kind = at("/kind")?;
-    let called = |kind: &str, name: &str| format!("the {kind} {}", code(name));
+    let called = |kind: &str, name: &str| format!("the {} {}", text(kind), code(name));
     if annotation("resource-policy") == Some("keep") {
         return Some(called(kind, at("/metadata/name")?));
     }
