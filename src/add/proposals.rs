@@ -89,8 +89,9 @@ impl Subject<'_> {
     fn operand(&self, table: &mut Table) {
         let Some(first) = FirstResource::of(&self.bundle.csv, &self.unit.objects) else { return };
         table.note(&format!(
-            "the first custom resource, the example of {} in the bundle: complete it for the chart of operands",
-            first.a_kind(&first.kind)
+            "the first custom resource, the example of {} {} in the bundle: complete it for the chart of operands",
+            first.article(),
+            first.kind
         ));
         first.faults.iter().for_each(|fault| table.note(&format!("- {fault}")));
         // The example is in a literal string of TOML, which cannot contain its own quotes.

@@ -10,6 +10,7 @@
 pub mod chart;
 pub mod dependencies;
 pub mod deploy;
+pub mod documents;
 pub mod field_ownership;
 mod fields;
 pub mod images;

@@ -46,7 +46,7 @@ use bundle2chart_compile::models::ModelCompiler;
 use bundle2chart_compile::{images, overlay, passes};
 use bundle2chart_config as config;
 use bundle2chart_jq as jq;
-use bundle2chart_model::{diag, embedded, escape, ir};
+use bundle2chart_model::{diag, embedded, ir};
 use bundle2chart_source as source;
 use bundle2chart_yaml as yaml;
 use config::serving::ServingConfig;

@@ -1,15 +1,16 @@
-//! README paragraph on cluster-scoped objects, which allow one release per cluster.
+//! Kinds of cluster-scoped objects, which allow one release per cluster.
 
 use super::crds::Crds;
 use crate::diag::listed;
 use crate::escape::markdown::code;
 use crate::ir::{Object, Scope, Scopes, Unit};
 use crate::kinds::{scope_of, supported_scope};
+use askama::filters::Safe;
 use std::collections::BTreeSet;
 
-/// Returns a paragraph saying that a second release is refused, for charts with cluster-scoped
-/// objects; empty for others.
-pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
+/// Returns the kinds of cluster-scoped objects, which Helm refuses in a second release; `None` without
+/// any.
+pub(super) fn kinds(unit: &Unit, crds: &Crds, scopes: &Scopes) -> Option<Safe<String>> {
     let is_cluster_scoped = |object: &&Object| {
         let scope = scope_of(object.group(), object.kind(), scopes);
         // OLM's table knows kinds that neither Kubernetes nor a CRD of the chart has.
@@ -23,12 +24,5 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     };
     let owned = unit.objects.iter().filter(is_owned).filter(is_cluster_scoped);
     let kinds: BTreeSet<&str> = owned.map(Object::kind).collect();
-    if kinds.is_empty() {
-        return String::new();
-    }
-    let kinds = listed(kinds.into_iter().map(code), usize::MAX);
-    format!(
-        "\nInstall one release of it per cluster: its {kinds} objects are cluster-scoped and have fixed names, so \
-         Helm refuses a second release in another namespace.\n"
-    )
+    (!kinds.is_empty()).then(|| Safe(listed(kinds.into_iter().map(code), usize::MAX)))
 }

@@ -17,9 +17,10 @@ pub(super) const OWN: &str = "crds/";
 pub(super) const CHECK: &str = "_crds.tpl";
 
 /// CRDs outside of the chart's own `templates/`.
-pub(super) struct Crds {
+#[derive(Default)]
+pub struct Crds {
     /// File contents by path.
-    pub files: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<String, String>,
     /// Folder of the files, with a trailing slash; empty when there are none.
     folder: &'static str,
     /// Sizes in bytes by CRD name.
@@ -72,7 +73,7 @@ fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
 /// Templates of a subchart need less space in the release Secret: Helm stores only the rendered
 /// manifests, not the files.
 pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crds {
-    let mut crds = Crds { files: BTreeMap::new(), folder: "", sizes: BTreeMap::new() };
+    let mut crds = Crds::default();
     let Some(folder) = folder(part, placement) else { return crds };
 
     for crd in unit.objects.iter().filter(|object| is_crd(object)) {

@@ -1,7 +1,7 @@
 //! The custom resource that makes an operator work, from the examples of its ClusterServiceVersion.
 
 use crate::bundle::ClusterServiceVersion;
-use crate::escape::{self, markdown};
+use crate::escape;
 use crate::ir::{Object, Origin, Value};
 use crate::{overlay, yaml};
 use serde_json::Value as Json;
@@ -71,70 +71,22 @@ impl FirstResource {
         self.yaml.len() <= SHORT
     }
 
-    /// Returns the kind with its article.
-    pub fn a_kind(&self, kind: &str) -> String {
-        let vowel = self.kind.starts_with(['A', 'E', 'I', 'O']);
-        format!("{} {kind}", if vowel { "an" } else { "a" })
+    /// Returns true if it is too long for README.md.
+    pub(super) fn is_long(&self) -> bool {
+        self.yaml.len() > LONGEST
+    }
+
+    /// Returns the article of the kind.
+    pub fn article(&self) -> &'static str {
+        if self.kind.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
     }
 
     /// Returns the command that creates it from a file.
-    fn command(&self, namespace: &str, file: &str) -> String {
+    pub(super) fn command(&self, namespace: &str, file: &str) -> String {
         let namespace = match self.without_namespace {
             true => format!(" --namespace {namespace}"),
             false => String::new(),
         };
         format!("kubectl create{namespace} -f {file}")
     }
-}
-
-/// Appends the section of README.md.
-pub(super) fn section(text: &mut String, first: &FirstResource, namespace: &str) {
-    let kind = first.a_kind(&markdown::code(&first.kind));
-    *text += &format!(
-        "\n## First custom resource\n\nWhen the operator is ready, create {kind}: `{}`. ",
-        first.command(namespace, "FILE")
-    );
-    if first.yaml.len() > LONGEST {
-        text.push_str(
-            "The annotation `alm-examples` of the ClusterServiceVersion has an example.\n",
-        );
-        return;
-    }
-
-    text.push_str("The example of the bundle");
-    if first.faults.is_empty() {
-        text.push_str(":\n\n");
-    } else {
-        text.push_str(" is not valid:\n\n");
-        for fault in &first.faults {
-            *text += &format!("- {}\n", markdown::sentence(fault));
-        }
-        text.push('\n');
-    }
-    let fence = markdown::fence(first.yaml.lines());
-    *text += &format!("{fence}yaml\n{}{fence}\n", first.yaml);
-}
-
-/// Appends the paragraph of NOTES.txt.
-pub(super) fn notes(text: &mut String, first: &FirstResource) {
-    let kind = first.a_kind(&yaml::escape(&first.kind));
-    *text += &format!("\nWhen the operator is ready, create {kind}. ");
-    if !first.is_short() {
-        text.push_str("`helm show readme CHART` prints the example of the bundle.\n");
-        return;
-    }
-
-    *text += &match first.faults.as_slice() {
-        [] => "The example of the bundle:\n".to_owned(),
-        faults => format!(
-            "The example of the bundle is not valid:\n  {}\nCorrected, it is created by:\n",
-            yaml::escape(&faults.join("\n  "))
-        ),
-    };
-    // No line of a map in YAML is a single word.
-    *text += &format!(
-        "{} <<'EOF'\n{}EOF\n",
-        first.command("{{ .Release.Namespace }}", "-"),
-        yaml::escape(&first.yaml)
-    );
 }

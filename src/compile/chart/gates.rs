@@ -1,8 +1,6 @@
 //! Gates in README.md and NOTES.txt: the commands that wait for them, and those that show why they
 //! are closed.
 
-use super::DocumentedChart;
-use super::commands::{RELEASE, in_notes, in_readme};
 use crate::config::BundleConfig;
 use crate::ir::{Phase, Unit, Value};
 use crate::kubectl::{Gate, Namespaces};
@@ -32,41 +30,13 @@ pub(super) fn of_phase(config: &BundleConfig, phase: Phase, unit: &Unit) -> Vec<
         .collect()
 }
 
-/// Appends the README section.
-pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
-    if chart.gates.is_empty() {
-        return;
-    }
-    let namespace = chart.description.namespace;
-    text.push_str(
-        "\n## Ready\n\nThe charts that depend on this one need more than its installation. It is ready when these \
-         commands succeed (kubectl 1.31 or later):\n\n",
-    );
-    in_readme(text, "", &waits(&chart.gates, namespace));
-    text.push_str(
-        "\nIf one of them times out, these show why, as do the logs of the operator:\n\n",
-    );
-    in_readme(text, "", &shows(&chart.gates, namespace));
-}
-
-/// Appends the paragraph of NOTES.txt.
-pub(super) fn notes(text: &mut String, chart: &DocumentedChart<'_>) {
-    if chart.gates.is_empty() {
-        return;
-    }
-    text.push_str("\nIt is ready when these commands succeed (kubectl 1.31 or later):\n");
-    in_notes(text, &waits(&chart.gates, RELEASE));
-    text.push_str("If one of them times out, these show why, as do the logs of the operator:\n");
-    in_notes(text, &shows(&chart.gates, RELEASE));
-}
-
 /// Returns the commands that wait for gates.
-fn waits(gates: &[Gate], namespace: &str) -> Vec<String> {
+pub(super) fn waits(gates: &[Gate], namespace: &str) -> Vec<String> {
     gates.iter().flat_map(|gate| gate.commands(Namespaces::Named(namespace))).collect()
 }
 
 /// Returns the commands that show why gates are closed, each once.
-fn shows(gates: &[Gate], namespace: &str) -> Vec<String> {
+pub(super) fn shows(gates: &[Gate], namespace: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     for command in gates.iter().flat_map(|gate| gate.shows(Namespaces::Named(namespace))) {
         // Several gates may be on one object.

@@ -7,8 +7,8 @@ pub mod artifact_hub;
 pub mod budget;
 mod chart_lock;
 mod cluster_scope;
-mod commands;
 mod companion_docs;
+mod content;
 mod crd_docs;
 mod crds;
 mod first_resource;
@@ -31,6 +31,8 @@ pub use budget::{
     share as release_share,
 };
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
+pub use content::Content;
+pub use crds::Crds;
 pub use first_resource::FirstResource;
 pub use generated::{Manifest, render_generated};
 
@@ -39,9 +41,8 @@ use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SU
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay::{self, Definitions};
-use crds::Crds;
+use askama::filters::Safe;
 use required_apis::Providers;
-use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
 
 /// A Helm chart.
@@ -83,9 +84,10 @@ pub struct Install {
 /// Text that the source of a chart adds to its documents.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
-    /// Sections of README.md, after the commands of the installation.
+    /// Sections of README.md, after the commands of the installation. Like those of templates they
+    /// begin with the line end of what is before them, and end without one.
     pub readme: String,
-    /// Paragraphs of NOTES.txt.
+    /// Paragraphs of NOTES.txt, with the same line ends.
     pub notes: String,
 }
 
@@ -167,11 +169,48 @@ struct DocumentedChart<'a> {
     description: &'a Description<'a>,
     crds: &'a Crds,
     companions: Companions<'a>,
-    /// The paragraph on cluster-scoped objects.
-    once: String,
+    /// The kinds of its cluster-scoped objects.
+    cluster_scoped: Option<Safe<String>>,
     /// Steps after the installation, and then gates.
     steps: Vec<Step>,
     gates: Vec<Gate>,
+}
+
+impl<'a> DocumentedChart<'a> {
+    /// Returns the name of a chart of the bundle, which is that of its release.
+    fn name(&self, part: Part) -> Safe<String> {
+        Safe(part.name(self.description.config))
+    }
+
+    /// Returns the sorted names of the stub CRDs.
+    fn stubs(&self) -> Vec<String> {
+        stub_names(&self.unit.objects)
+    }
+
+    /// Returns the watched namespaces as the object of a sentence.
+    fn watched(&self) -> Option<String> {
+        Some(match self.description.watch? {
+            Watch::All => "all namespaces".to_owned(),
+            Watch::Own => "the release namespace only".to_owned(),
+            Watch::Namespaces(names) => {
+                format!("these namespaces, which must exist: {}", names.join(", "))
+            }
+        })
+    }
+
+    /// Returns the namespace in commands.
+    fn namespace(&self) -> Safe<&'a str> {
+        Safe(self.description.namespace)
+    }
+
+    /// Returns the relative path of another chart of the bundle.
+    fn folder(&self, part: Part) -> Safe<String> {
+        let name = part.name(self.description.config);
+        Safe(match self.description.layout {
+            Layout::Versioned => format!("../../{name}/{}", self.description.version),
+            Layout::Flat => format!("../{name}"),
+        })
+    }
 }
 
 /// The other charts of the bundle.
@@ -203,7 +242,7 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
 }
 
 /// Returns the sorted names of the namespaces that a chart creates with the default values.
-pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
+fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
     let values = unit.default_values();
     let release = Release { namespace: release_namespace, values: &values };
     let name = |object: &Object| {
@@ -275,83 +314,56 @@ fn chart(
     providers: &Providers,
     scopes: &Scopes,
 ) -> Chart {
-    let name = part.name(description.config);
     let mut crds = crds::place(&mut unit, part, description.crds);
-    // `place` was the last change: it adds the values that the files below describe.
+    // `place` was the last change: it adds the values that the documents describe.
     let unit = &unit;
-    let mut files = manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o)));
-    files.extend(named_templates::files(unit));
-    if let Some(template) = required_apis::template(unit, &name, providers) {
-        files.insert(REQUIRED_APIS.to_owned(), template);
-    }
     if crds.are_in_subchart() {
-        files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
+        crds.files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
         let lock = chart_lock(description.version, crds.are_templates());
-        files.insert(CHART_LOCK.to_owned(), lock);
+        crds.files.insert(CHART_LOCK.to_owned(), lock);
     }
-
-    let with_examples = metadata::chart(description, part, &crds, true);
-    files.insert("Chart.yaml".to_owned(), with_examples);
-    files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
-    files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
     let config = description.config;
     let after = part
         .phase()
         .map(|phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit)));
     let (steps, gates) = after.unwrap_or_default();
-    let once = cluster_scope::paragraph(unit, &crds, scopes);
-    let contents =
-        DocumentedChart { part, unit, description, crds: &crds, companions, once, steps, gates };
-    let (readme, mut notes) = match part {
-        Part::Operator => (readme::readme(&contents), notes::notes(&contents)),
-        Part::Crds => companion_docs::crds(&contents),
-        Part::Operands => companion_docs::operands(&contents),
+    let documented = DocumentedChart {
+        part,
+        unit,
+        description,
+        crds: &crds,
+        companions,
+        cluster_scoped: cluster_scope::kinds(unit, &crds, scopes),
+        steps,
+        gates,
     };
-    steps::notes(&mut notes, &contents);
-    gates::notes(&mut notes, &contents);
-    let DocumentedChart { steps, gates, .. } = contents;
-    files.insert("README.md".to_owned(), readme);
-    files.insert("templates/NOTES.txt".to_owned(), notes);
-    files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+    let (readme, notes) = match part {
+        Part::Operator => (readme::readme(&documented), notes::notes(&documented)),
+        Part::Crds => companion_docs::crds(&documented),
+        Part::Operands => companion_docs::operands(&documented),
+    };
+    let DocumentedChart { steps, gates, .. } = documented;
 
-    let switches = config.switches.iter().filter(|_| part == Part::Operands);
-    // Helm runs hooks one after the other, so their times add up.
-    let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
-    // Last, because it takes the files out of `crds`, whose sizes the documents name.
-    files.append(&mut crds.files);
-    let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
-    let mut is_without_examples = false;
-    // Catalogs can do without them; a release that does not fit cannot be installed.
-    if release_bytes >= RELEASE_WARN {
-        let text = metadata::chart(description, part, &crds, false);
-        is_without_examples = files.get("Chart.yaml") != Some(&text);
-        if is_without_examples {
-            files.insert("Chart.yaml".to_owned(), text);
-            release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
-        }
+    let has_switches = part == Part::Operands;
+    let gate_seconds = if has_switches { switches::seconds(&config.switches) } else { 0 };
+    Content {
+        name: &part.name(config),
+        version: description.version,
+        namespace: description.namespace,
+        unit,
+        providers,
+        metadata: &|crds, with_examples| metadata::chart(description, part, crds, with_examples),
+        crds,
+        readme,
+        notes,
+        install: Install { part, gates, steps, gate_seconds, ..Install::default() },
     }
-
-    Chart {
-        name,
-        is_without_examples,
-        version: description.version.clone(),
-        files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
-        release_bytes,
-        install: Install {
-            part,
-            crds_folder: crds.folder(),
-            stubs: stub_names(&unit.objects),
-            namespaces: created_namespaces(unit, description.namespace),
-            gates,
-            steps,
-            gate_seconds,
-        },
-    }
+    .chart()
 }
 
 /// Content of .helmignore. Helm stores all other files in the release Secret.
-pub const HELMIGNORE: &str = "\
+const HELMIGNORE: &str = "\
 # Not part of the release.
 .bundle2chart
 UPGRADE.md

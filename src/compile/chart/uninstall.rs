@@ -1,67 +1,35 @@
-//! Uninstall section of a README.
+//! Objects that `helm uninstall` leaves in the cluster.
 
-use super::{Description, DocumentedChart, Part};
+use super::{DocumentedChart, Part};
 use crate::diag::join;
-use crate::escape::markdown::code;
+use crate::escape::markdown::{code, text};
 use crate::escape::shell::in_quotes;
 use crate::ir::{Object, Release, Unit};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// Appends the uninstall section to the README of the operator chart: the commands in reverse
-/// install order, and the objects that stay.
-pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
-    let DocumentedChart { unit, description, companions, .. } = chart;
-    let namespace = description.namespace;
-    text.push_str("\n## Uninstall\n\n```sh\n");
-    let parts = [
-        (companions.operands, Part::Operands),
-        (true, Part::Operator),
-        (companions.has_crds_chart(), Part::Crds),
-    ];
-
-    for part in parts.into_iter().filter_map(|(there, part)| there.then_some(part)) {
-        let name = part.name(description.config);
-        let wait = match part {
-            Part::Operands => " --wait   # first, while the operator runs and can clean up",
-            _ => "",
-        };
-        *text += &format!("helm uninstall {name} --namespace {namespace}{wait}\n");
-    }
-    // Helm deletes ClusterRoles at once. The aggregation controller applies the rest of one that has
-    // lost a part, from its cache, which creates it again without Helm's labels.
+/// Returns the aggregated ClusterRoles as arguments of `kubectl delete`; `None` without any.
+///
+/// Helm deletes ClusterRoles at once. The aggregation controller applies the rest of one that has
+/// lost a part, from its cache, which creates it again without Helm's labels.
+pub(super) fn aggregated_roles(unit: &Unit) -> Option<String> {
     let roles = unit.of_kind("ClusterRole");
     let aggregated = roles.filter(|role| role.at(&["aggregationRule"]).is_some());
     let names: BTreeSet<&str> = aggregated.map(Object::name).collect();
-    if !names.is_empty() {
-        let names = join(names.into_iter().map(in_quotes), " ");
-        *text += &format!(
-            "kubectl delete clusterrole {names} --ignore-not-found   # its controller may create it again\n"
-        );
-    }
-
-    text.push_str("```\n");
-    let crds = unit.of_kind("CustomResourceDefinition").next().is_some();
-    let mut left = leftovers(unit, description, crds || companions.has_crds_chart());
-    // Helm creates it with `--create-namespace`, and never deletes it.
-    left.push(format!("the Namespace {} of the release", code(namespace)));
-    list(text, &left);
+    (!names.is_empty()).then(|| join(names.into_iter().map(in_quotes), " "))
 }
 
-/// Appends the list of objects that `helm uninstall` leaves in the cluster.
-pub(super) fn list(text: &mut String, left: &[String]) {
-    if !left.is_empty() {
-        *text += &format!("\nThese stay in the cluster: {}.\n", left.join("; "));
-    }
-}
-
-/// Returns descriptions of the objects that stay after `helm uninstall`.
-pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bool) -> Vec<String> {
+/// Returns descriptions of the objects that `helm uninstall` leaves in the cluster.
+pub(super) fn leftovers(chart: &DocumentedChart<'_>) -> Vec<String> {
+    let DocumentedChart { unit, description, companions, .. } = chart;
+    let is_operator = chart.part == Part::Operator;
     let mut left = Vec::new();
-    if has_crds {
+    let has_crds = unit.of_kind("CustomResourceDefinition").next().is_some();
+    if has_crds || is_operator && companions.has_crds_chart() {
         let crds = "CustomResourceDefinitions, and with them all objects of their kinds";
         left.push(crds.to_owned());
     }
+
     let values = unit.default_values();
     let release = Release { namespace: description.namespace, values: &values };
     // CRDs are listed above, and large to render.
@@ -70,6 +38,10 @@ pub(super) fn leftovers(unit: &Unit, description: &Description<'_>, has_crds: bo
     let objects = others.filter_map(|object| release.object(object));
     let objects: BTreeSet<String> = objects.filter_map(|object| leftover(&object)).collect();
     left.extend(objects);
+
+    // Helm creates it with `--create-namespace`, and never deletes it.
+    let namespace = code(description.namespace);
+    left.extend(is_operator.then(|| format!("the Namespace {namespace} of the release")));
     left
 }
 
@@ -81,7 +53,7 @@ fn leftover(object: &Json) -> Option<String> {
     let at = |path: &str| object.pointer(path).and_then(Json::as_str);
     let annotation = |name: &str| at(&format!("/metadata/annotations/helm.sh~1{name}"));
     let kind = at("/kind")?;
-    let called = |kind: &str, name: &str| format!("the {kind} {}", code(name));
+    let called = |kind: &str, name: &str| format!("the {} {}", text(kind), code(name));
     if annotation("resource-policy") == Some("keep") {
         return Some(called(kind, at("/metadata/name")?));
     }

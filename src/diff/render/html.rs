@@ -1,25 +1,28 @@
 //! HTML format: one self-contained page.
 //!
 //! All content is in the page itself; the script only filters. The content security policy allows
-//! only the page's own style and script, by digest.
+//! only the page's own style and script, by digest. The templates are in html/, and escape all that
+//! they insert.
 
-use super::{
-    Rendered, Sign, code_in_html, fields, is_short, lines, more_like, title, totals,
-    values as values_of,
-};
+use super::report::{Comparison, Report};
+use super::{Rendered, Sign, code_in_html, counts, fields, is_short, lines, title};
 use crate::diag::join;
-use crate::escape::html as text;
-use crate::group::{Group, Place, label};
+use crate::escape;
+use crate::group::{Group, Place};
+use crate::plan::Step;
 use crate::summary::Summary;
-use crate::{Action, Change, ChangeSet, Class};
+use crate::{Action, Change, ChangeSet, Class, ObjectChange};
+use askama::Template;
+use askama::filters::Escaper;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt;
 
-const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+const STYLE: &str = include_str!("html/report.css");
+const SCRIPT: &str = include_str!("html/report.js");
 
 /// Maximum number of lines of a value.
 const LINES: usize = 200;
@@ -30,260 +33,210 @@ const VALUES: usize = 60;
 /// Number of items of a step of the plan that are not folded.
 const ITEMS: usize = 5;
 
+/// Escapes text for a page or an attribute of it.
+#[derive(Clone, Copy)]
+struct Html;
+
+impl Escaper for Html {
+    fn write_escaped_str<W: fmt::Write>(&self, mut page: W, text: &str) -> fmt::Result {
+        page.write_str(&escape::html(text))
+    }
+}
+
+#[expect(unreachable_pub, reason = "`filter_fn` generates it")]
+mod filters {
+    use super::{code_in_html, escape};
+    use askama::filters::Safe;
+    use askama::{Result, Values, filter_fn};
+
+    /// Returns a sentence, with text in backticks as `<code>`.
+    #[filter_fn]
+    pub(super) fn with_code(sentence: impl AsRef<str>, _: &dyn Values) -> Result<Safe<String>> {
+        Ok(Safe(code_in_html(&escape::html(sentence.as_ref()))))
+    }
+}
+
 /// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
     let summary = Summary::of(set);
-    let filters = filters(&summary.groups, summary.counts);
-    let body = chart(set, &summary, "", &filters);
-    page(&title(set), &body, !summary.groups.is_empty())
+    let filters = filters_of(std::slice::from_ref(&summary));
+    let has_findings = !filters.is_empty();
+    let (prefix, rendered) = (String::new(), RefCell::default());
+    let chart = Chart { set, summary: &summary, prefix, filters, rendered };
+    page(title(set), chart, has_findings)
 }
 
-/// Returns a page with this title and body. With findings, it has the script that filters them.
-///
-/// Style and script are inline, so that the report is one file; the policy allows them by digest, and
-/// nothing that a manifest could smuggle in.
-pub(super) fn page(title: &str, body: &str, has_findings: bool) -> String {
-    let script = format!("<script>{SCRIPT}</script>\n");
-    format!(
-        include_str!("report.html"),
-        style_digest = digest(STYLE),
-        script_digest = digest(SCRIPT),
-        title = text(title),
-        style = STYLE,
-        body = body,
-        script = if has_findings { &script } else { "" },
-    )
+/// Renders several comparisons as one page, with an overview and with filters for all.
+pub(super) fn overview(report: &Report) -> String {
+    let sets = report.comparisons.iter().map(|comparison| &comparison.set);
+    let summaries: Vec<Summary<'_>> = sets.map(Summary::of).collect();
+    let filters = filters_of(&summaries);
+    let has_findings = !filters.is_empty();
+    let compared = report.comparisons.iter().zip(&summaries).collect();
+    let (title, unchanged) = (report.title(), report.unchanged());
+    page(title.clone(), Overview { title, unchanged, filters, compared }, has_findings)
+}
+
+fn page(title: String, body: impl Template, has_findings: bool) -> String {
+    format!("{}\n", Page { title, body: body.to_string(), has_findings })
+}
+
+#[derive(Template)]
+#[template(path = "render/html/page.html")]
+struct Page {
+    title: String,
+    body: String,
+    has_findings: bool,
+}
+
+impl Page {
+    /// Returns the source expression of a content security policy for inline content.
+    fn digest(&self, content: &str) -> String {
+        format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
+    }
+}
+
+/// Returns the form that filters findings; empty without any.
+fn filters_of(summaries: &[Summary<'_>]) -> String {
+    if summaries.iter().all(|summary| summary.groups.is_empty()) {
+        return String::new();
+    }
+    let count = |class| summaries.iter().map(|summary| summary.count(class)).sum();
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for kind in summaries.iter().flat_map(|summary| &summary.groups).flat_map(kinds_of) {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    Filters { classes: Class::ALL.map(|class| (class.as_str(), count(class))), kinds }.to_string()
+}
+
+#[derive(Template)]
+#[template(path = "render/html/filters.html")]
+struct Filters<'s> {
+    classes: [(&'static str, usize); 3],
+    kinds: BTreeMap<&'s str, usize>,
 }
 
 fn kinds_of<'s>(group: &Group<'s>) -> BTreeSet<&'s str> {
     group.places.iter().map(|place| place.object.id.kind.as_str()).collect()
 }
 
-/// Returns the report on one comparison: the first screen, the plan, the filters and all findings.
-/// `prefix` makes link targets unique among several comparisons.
-pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, filters: &str) -> String {
-    let mut page = format!("<header>\n<h1>{}</h1>\n", text(&title(set)));
-    if !set.values.is_empty() {
-        let _ = writeln!(page, "<p class=\"dim\">{}</p>", text(&values_of(set)));
-    }
-    let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
-    if set.is_empty() {
-        let _ = writeln!(page, "<p>{}.</p>", text(&summary.verdict));
-    } else {
-        let rest = with_code(rest);
-        let _ = writeln!(page, "<p class=\"verdict {class}\"><b>{class}</b>: {rest}.</p>");
-        let _ = writeln!(page, "<p class=\"dim\">{}.</p>", totals(set, summary));
-    }
-    for (start, ignored) in super::ignored(set) {
-        let (pattern, reason) = (text(&ignored.pattern), text(&ignored.reason));
-        let _ = writeln!(page, "<p class=\"dim\">{start} <code>{pattern}</code>: {reason}</p>");
-    }
-    page.push_str("</header>\n");
-    if set.is_empty() {
-        return page;
-    }
-
-    most_important(summary, prefix, &mut page);
-    plan(set, prefix, &mut page);
-    page.push_str("<section>\n<h2>Changes</h2>\n");
-    page.push_str(filters);
-    let mut rendered = Rendered::new();
-    for (index, group) in summary.groups.iter().enumerate() {
-        finding(group, &format!("{prefix}finding-{}", index + 1), &mut rendered, &mut page);
-    }
-    page.push_str("</section>\n");
-    page
+#[derive(Template)]
+#[template(path = "render/html/overview.html")]
+struct Overview<'s> {
+    title: String,
+    unchanged: String,
+    filters: String,
+    compared: Vec<(&'s Comparison, &'s Summary<'s>)>,
 }
 
-fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
-    let top = summary.top();
-    if top.is_empty() {
-        return;
+impl<'s> Overview<'s> {
+    fn class(&self, summary: &Summary<'_>) -> &'static str {
+        summary.class.map_or("", Class::as_str)
     }
-    page.push_str("<section class=\"top\">\n<h2>What matters most</h2>\n<ol>\n");
-    for (index, group) in top {
-        let class = group.class().as_str();
-        let _ = writeln!(
-            page,
-            "<li><b class=\"{class}\">{class}</b> <code>{}</code> {} <span class=\"dim\">({}){}</span> \
-             <a href=\"#{prefix}finding-{}\">details</a></li>",
-            group.rule.code,
-            with_code(group.reason),
-            with_code(&group.extent()),
-            text(&more_like(summary, group)),
-            index + 1,
-        );
+
+    fn counts(&self, summary: &Summary<'_>) -> String {
+        counts(summary.counts)
     }
-    page.push_str("</ol>\n</section>\n");
+
+    fn chart(
+        &self,
+        comparison: &'s Comparison,
+        summary: &'s Summary<'s>,
+        number: &usize,
+    ) -> Chart<'s> {
+        let prefix = format!("chart-{number}-");
+        let (set, filters, rendered) = (&comparison.set, String::new(), RefCell::default());
+        Chart { set, summary, prefix, filters, rendered }
+    }
 }
 
-/// Returns the source expression of a content security policy for inline content.
-fn digest(content: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(content.as_bytes())))
+/// The report on one comparison: the first screen, the plan, the filters and all findings.
+#[derive(Template)]
+#[template(path = "render/html/chart.html")]
+struct Chart<'s> {
+    set: &'s ChangeSet,
+    summary: &'s Summary<'s>,
+    /// Makes link targets unique among several comparisons.
+    prefix: String,
+    filters: String,
+    rendered: RefCell<Rendered>,
 }
 
-/// Returns the form that filters findings; empty without any.
-pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
-    if groups.is_empty() {
-        return String::new();
-    }
-    let class = |(class, count): (Class, usize)| {
-        let name = class.as_str();
-        format!(
-            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{count} {name}</b></label>\n"
-        )
-    };
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for kind in groups.iter().flat_map(kinds_of) {
-        *kinds.entry(kind).or_default() += 1;
-    }
-    let kind = |(kind, count): (&str, usize)| {
-        let kind = text(kind);
-        format!("<option value=\"{kind}\">{kind} ({count})</option>\n")
-    };
-
-    // The script shows the form: without scripts, which some viewers do not run, it filters
-    // nothing.
-    format!(
-        include_str!("filters.html"),
-        classes = Class::ALL.into_iter().zip(classes).map(class).collect::<String>(),
-        kinds = kinds.into_iter().map(kind).collect::<String>(),
-    )
+/// The places of a finding in an object.
+struct Places<'s> {
+    object: &'s ObjectChange,
+    /// Fields of a schema.
+    fields: String,
+    /// The path and the values of each change, as far as they are shown.
+    changes: Vec<(Option<String>, Option<String>)>,
 }
 
-/// Appends a finding, closed, with its places.
-fn finding(group: &Group<'_>, id: &str, rendered: &mut Rendered, page: &mut String) {
-    let (class, rule) = (group.class().as_str(), group.rule);
-    let _ = writeln!(
-        page,
-        "<details class=\"finding {class}\" id=\"{id}\" data-class=\"{class}\" data-kinds=\"{}\" data-places=\"{}\">\n\
-         <summary><b>{class}</b> {} <span class=\"dim\">({})</span></summary>\n\
-         <p><code>{}</code> {}</p>",
-        join(kinds_of(group).into_iter().map(text), " "),
-        group.places.len(),
-        with_code(group.reason),
-        with_code(&group.extent()),
-        rule.code,
-        with_code(rule.explanation),
-    );
-    if let Some(todo) = rule.action() {
-        let _ = writeln!(page, "<p>→ {}</p>", with_code(todo));
+impl<'s> Chart<'s> {
+    /// Returns the class and the advice.
+    fn verdict(&self) -> (&str, &str) {
+        self.summary.verdict.split_once(": ").unwrap_or(("", &self.summary.verdict))
     }
 
-    let mut values = VALUES;
-    for (object, places) in group.by_object() {
-        let action = object.action.as_str();
-        let from = match &object.action {
-            Action::Renamed(from) => format!(" from <code>{}</code>", text(&from.to_string())),
-            _ => String::new(),
+    /// Returns the items of a step of the plan, with the numbers of the findings that they are.
+    fn items(&self, step: &'s Step) -> Vec<(&'s str, Option<usize>)> {
+        let finding = |position: usize| step.findings.get(position).map(|index| index + 1);
+        let items = step.items.iter().enumerate();
+        items.map(|(position, item)| (item.as_str(), finding(position))).collect()
+    }
+
+    fn kinds(&self, group: &Group<'_>) -> String {
+        join(kinds_of(group), " ")
+    }
+
+    /// Returns the places of a finding by object, and the number of changes whose values are omitted.
+    fn places(&self, group: &Group<'s>) -> (Vec<Places<'s>>, usize) {
+        let mut left = VALUES;
+        let places = |(object, places): (&'s ObjectChange, Vec<&Place<'s>>)| Places {
+            object,
+            fields: fields(&places).join(", "),
+            changes: places.iter().map(|place| self.change(place, &mut left)).collect(),
         };
-        let name = text(&label(&object.id));
-        let _ = write!(page, "<p>{action} <code>{name}</code>{from}");
-        let fields = fields(&places);
-        if !fields.is_empty() {
-            let _ = write!(page, ": <code class=\"dim\">{}</code>", text(&fields.join(", ")));
-        }
-        page.push_str("</p>\n");
-        for place in places {
-            show_place(place, &mut values, rendered, page);
-        }
+        let objects = group.by_object().into_iter().map(places).collect();
+        let omitted = if left == 0 { group.places.len() - VALUES } else { 0 };
+        (objects, omitted)
     }
-    let shown = VALUES - values;
-    if values == 0 && group.places.len() > shown {
-        let more = group.places.len() - shown;
-        let _ = writeln!(
-            page,
-            "<p class=\"dim\">Values of {more} more changes omitted; <code>--format json</code> has them.</p>"
-        );
+
+    /// Returns the path of a change and its values, as long as values are `left`. Reasons of findings in
+    /// schemas name the values, unless they are informational.
+    fn change(&self, place: &Place<'s>, left: &mut usize) -> (Option<String>, Option<String>) {
+        let change = place.change;
+        let has_path = place.schema.is_none() && !change.path.steps().is_empty();
+        let path = has_path.then(|| change.path.to_string());
+        if place.schema.is_some() && is_short(change) || *left == 0 {
+            return (path, None);
+        }
+        *left -= 1;
+        let mut rendered = self.rendered.borrow_mut();
+        let values = rendered.entry(change).or_insert_with(|| Sides::of(change).to_string());
+        (path, Some(values.clone()))
     }
-    page.push_str("</details>\n");
 }
 
-/// Appends the path of a change and its values, as long as `values` are left. Reasons of findings in
-/// schemas name the values, unless they are informational.
-fn show_place(place: &Place<'_>, values: &mut usize, rendered: &mut Rendered, page: &mut String) {
-    let change = place.change;
-    let named = place.schema.is_some() && is_short(change);
-    if place.schema.is_none() && !change.path.steps().is_empty() {
-        let _ =
-            writeln!(page, "<p class=\"dim\"><code>{}</code></p>", text(&change.path.to_string()));
-    }
-    if named || *values == 0 {
-        return;
-    }
-    *values -= 1;
-    page.push_str(rendered.entry(change).or_insert_with(|| sides(change)));
+/// The values of a change, side by side.
+#[derive(Template)]
+#[template(path = "render/html/sides.html")]
+struct Sides {
+    lines: Vec<(Sign, String)>,
+    more: usize,
+    /// Caption, lines and their element.
+    columns: Vec<(&'static str, Sign, &'static str)>,
 }
 
-fn sides(change: &Change) -> String {
-    let (lines, more) = lines(change, LINES);
-    let both = change.old.is_some() && change.new.is_some();
-    let mut page =
-        String::from(if both { "<div class=\"sides\">\n" } else { "<div class=\"sides one\">\n" });
-    let mut column = |caption: &str, mine: Sign, tag: &str| {
-        let _ = write!(page, "<figure><figcaption>{caption}</figcaption><pre>");
-        for (sign, line) in &lines {
-            if *sign == mine {
-                let _ = write!(page, "<{tag}>{}</{tag}>", text(line));
-            } else if *sign == Sign::Both {
-                let _ = writeln!(page, "{}", text(line));
-            }
+impl Sides {
+    fn of(change: &Change) -> Self {
+        let (lines, more) = lines(change, LINES);
+        let mut columns = Vec::new();
+        if change.old.is_some() {
+            columns.push(("old", Sign::Old, "del"));
         }
-        if more > 0 {
-            let _ = write!(page, "… {more} more lines");
+        if change.new.is_some() || change.old.is_none() {
+            columns.push(("new", Sign::New, "ins"));
         }
-        page.push_str("</pre></figure>\n");
-    };
-
-    if change.old.is_some() {
-        column("old", Sign::Old, "del");
+        Sides { lines, more, columns }
     }
-    if change.new.is_some() || change.old.is_none() {
-        column("new", Sign::New, "ins");
-    }
-
-    page.push_str("</div>\n");
-    page
-}
-
-/// Appends the plan. Items that are findings link to them.
-fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
-    if set.plan.is_empty() {
-        return;
-    }
-
-    page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
-    for step in &set.plan {
-        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.kind.title()));
-        let item = |(position, item): (usize, &String)| {
-            let item = with_code(item);
-            let link = |index| format!("<a href=\"#{prefix}finding-{}\">{item}</a>", index + 1);
-            let linked = step.findings.get(position).map(link);
-            format!("<li>{}</li>\n", linked.as_ref().unwrap_or(&item))
-        };
-        let items: Vec<String> = step.items.iter().enumerate().map(item).collect();
-        let (shown, folded) = items.split_at(items.len().min(ITEMS));
-        page.push_str(&shown.concat());
-
-        // Folded, not dropped: a page has no size limit.
-        if !folded.is_empty() {
-            let more = folded.len();
-            let _ = writeln!(page, "<li><details><summary>{more} more</summary>\n<ul>");
-            page.push_str(&folded.concat());
-            page.push_str("</ul>\n</details></li>\n");
-        }
-        page.push_str("</ul>\n");
-
-        for command in &step.commands {
-            let _ = writeln!(page, "<pre>{}</pre>", text(command));
-        }
-        page.push_str("</li>\n");
-    }
-
-    page.push_str("</ol>\n</section>\n");
-}
-
-/// Returns a sentence as HTML, with text in backticks as `<code>`.
-fn with_code(sentence: &str) -> String {
-    code_in_html(&text(sentence))
 }

@@ -1,10 +1,9 @@
 //! Reports on several comparisons: all charts since a Git revision, or one chart with the values of
 //! several environments. With one comparison they are the reports of the other modules.
 
-use super::{counts, html, json, markdown, text, title};
+use super::{html, json, markdown, text, title};
 use crate::diag::{counted, listed};
 use crate::escape::{self, markdown as escaped};
-use crate::group::Group;
 use crate::summary::Summary;
 use crate::{ChangeSet, Class};
 use serde_json::json as value;
@@ -70,14 +69,14 @@ impl Report {
         }
     }
 
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match self.comparisons.len() {
             0 => "no differences".to_owned(),
             more => format!("{} with differences", counted(more, "upgrade")),
         }
     }
 
-    fn unchanged(&self) -> String {
+    pub(super) fn unchanged(&self) -> String {
         match self.unchanged.len() {
             0 => String::new(),
             _ => format!("no differences: {}", listed(&self.unchanged, ROWS)),
@@ -209,45 +208,9 @@ impl Report {
 
     /// Renders the report as an HTML page.
     pub fn html(&self) -> String {
-        if let Some(set) = self.single() {
-            return html::render(set);
+        match self.single() {
+            Some(set) => html::render(set),
+            None => html::overview(self),
         }
-        let mut body = format!("<header>\n<h1>{}</h1>\n", escape::html(&self.title()));
-        let summaries: Vec<Summary<'_>> =
-            self.comparisons.iter().map(|comparison| Summary::of(&comparison.set)).collect();
-        let compared = || (1..).zip(self.comparisons.iter().zip(&summaries));
-        body.push_str("<table>\n");
-        for (number, (Comparison { name, .. }, summary)) in compared() {
-            let class = summary.class.map_or("", Class::as_str);
-            let _ = writeln!(
-                body,
-                "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{number}\">{}</a></td><td>{}</td></tr>",
-                escape::html(name),
-                counts(summary.counts),
-            );
-        }
-        let _ = write!(
-            body,
-            "</table>\n<p class=\"dim\">{}</p>\n</header>\n",
-            escape::html(&self.unchanged())
-        );
-
-        for (number, (Comparison { name, set }, summary)) in compared() {
-            let _ = write!(
-                body,
-                "<section class=\"chart\" id=\"chart-{number}\">\n<h2>{}</h2>\n",
-                escape::html(name)
-            );
-            let prefix = format!("chart-{number}-");
-            body.push_str(&html::chart(set, summary, &prefix, ""));
-            body.push_str("</section>\n");
-        }
-
-        let groups: Vec<Group<'_>> =
-            summaries.iter().flat_map(|summary| summary.groups.iter().cloned()).collect();
-        let classes =
-            Class::ALL.map(|class| summaries.iter().map(|summary| summary.count(class)).sum());
-        let filters = html::filters(&groups, classes);
-        html::page(&self.title(), &format!("{filters}{body}"), !groups.is_empty())
     }
 }

@@ -1,0 +1,135 @@
+//! README.md and NOTES.txt of models.
+
+use crate::config::serving::maas::MaasSubscription;
+use crate::config::serving::{
+    Adapter, GatewayProvider, Model, RouteConfig, ServingConfig, Topology,
+};
+use crate::ir::Unit;
+use crate::route::is_of_the_engine;
+use crate::topology::{self, Role, Workload};
+use crate::{model_server, monitoring_and_scaling, picker};
+use askama::Template;
+use askama::filters::Safe;
+use bundle2chart_compile::chart::readme;
+use bundle2chart_compile::documents::{self, RELEASE, filters};
+use std::collections::BTreeSet;
+
+/// Returns README.md.
+pub(super) fn readme(unit: &Unit, config: &ServingConfig) -> String {
+    let (name, namespace) = (Safe(&*config.name), Safe(&*config.namespace));
+    documents::file(Readme { unit, config, name, namespace, workloads: Workload::all(config) })
+}
+
+#[derive(Template)]
+#[template(path = "chart/documents/readme.md")]
+struct Readme<'a> {
+    unit: &'a Unit,
+    config: &'a ServingConfig,
+    name: Safe<&'a str>,
+    namespace: Safe<&'a str>,
+    workloads: Vec<Workload<'a>>,
+}
+
+impl Readme<'_> {
+    fn rollout(&self) -> Vec<String> {
+        rollout(self.config, self.namespace.0)
+    }
+
+    fn request(&self) -> Vec<String> {
+        request(self.config, self.namespace.0)
+    }
+
+    /// Returns the ports of a workload, in a diagram.
+    fn ports(&self, workload: &Workload<'_>) -> String {
+        match workload.ports().as_slice() {
+            [first, .., last] => format!("ports {first}–{last}"),
+            [port] => format!("port {port}"),
+            [] => String::new(),
+        }
+    }
+
+    fn has_groups(&self) -> bool {
+        self.workloads.iter().any(Workload::is_group)
+    }
+
+    fn has_ranks(&self) -> bool {
+        self.workloads.iter().any(|workload| workload.port_count() > 1)
+    }
+
+    /// Returns the prefill workload, if an upgrade interrupts it.
+    fn single_prefill(&self) -> Option<&Workload<'_>> {
+        let mut workloads = self.workloads.iter();
+        workloads.find(|one| one.role == Role::Prefill && one.shape.replicas == 1)
+    }
+
+    fn adapter_claims(&self) -> BTreeSet<&str> {
+        self.config.adapters.iter().filter_map(Adapter::claim).collect()
+    }
+
+    fn cache_claim(&self) -> Option<&str> {
+        self.config.cache.as_ref()?.claim.as_deref()
+    }
+
+    /// Returns the name of the object of a subscription.
+    fn subscription(&self, subscription: &MaasSubscription) -> String {
+        format!("{}-{}", self.config.name, subscription.name)
+    }
+}
+
+/// Returns NOTES.txt.
+pub(super) fn notes(config: &ServingConfig) -> String {
+    documents::file(Notes { config })
+}
+
+#[derive(Template)]
+#[template(path = "chart/documents/notes.txt", syntax = "notes")]
+struct Notes<'a> {
+    config: &'a ServingConfig,
+}
+
+impl Notes<'_> {
+    fn rollout(&self) -> Vec<String> {
+        rollout(self.config, RELEASE)
+    }
+
+    fn request(&self) -> Vec<String> {
+        request(self.config, RELEASE)
+    }
+}
+
+/// Returns the commands that show the rollout.
+fn rollout(config: &ServingConfig, namespace: &str) -> Vec<String> {
+    lines(Rollout { config, namespace, workloads: Workload::all(config) })
+}
+
+#[derive(Template)]
+#[template(path = "chart/documents/rollout.sh")]
+struct Rollout<'a> {
+    config: &'a ServingConfig,
+    namespace: &'a str,
+    workloads: Vec<Workload<'a>>,
+}
+
+/// Returns the commands that send a request to the model.
+fn request(config: &ServingConfig, namespace: &str) -> Vec<String> {
+    lines(Request { config, namespace })
+}
+
+#[derive(Template)]
+#[template(path = "chart/documents/request.sh")]
+struct Request<'a> {
+    config: &'a ServingConfig,
+    namespace: &'a str,
+}
+
+impl Request<'_> {
+    /// Returns the path before that of the API. The route removes prefixes that are not the engine's.
+    fn path<'r>(&self, route: &'r RouteConfig) -> &'r str {
+        let own = route.paths.iter().find(|path| !is_of_the_engine(self.config, path));
+        own.map_or("", |path| path.trim_end_matches('/'))
+    }
+}
+
+fn lines(commands: impl Template) -> Vec<String> {
+    commands.to_string().trim().lines().map(str::to_owned).collect()
+}
