@@ -209,6 +209,8 @@ const DEFECTS: &[Change] = &[
     // The picker.
     defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
     defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
+    defect("policy", ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: names, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, policyTypes: [Egress], egress: [{ports: [{port: 53}]}, {ports: [{port: 443, protocol: TCP}, {port: 8000}, {port: 6443}]}]}\n---\n"), "serving-gateway"),
+    defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: slow, namespace: models}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, minReplicas: 1, maxReplicas: 2, metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 4}}}], behavior: {scaleDown: {policies: [{type: Pods, value: 1, periodSeconds: 3600}]}}}\n---\n"), "serving-autoscaler"),
     defect("picker", ONE, "--pool-namespace=models, ", "", "serving-picker-pool"),
     defect("picker", ONE, "    authorization: {credentials: {name: chat-epp-metrics, key: token}}\n", "", "serving-picker-rights"),
     defect("picker", ONE, "--grpc-port=9002", "--grpc-port=9010", "serving-picker-port"),
@@ -352,6 +354,7 @@ const DEFECTS: &[Change] = &[
 const SOUND: &[Change] = &[
     // Presets of one's own may set the parallelism, and runtimes of others have other containers.
     sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: more, namespace: elsewhere}\nspec: {baseRefs: [{name: own}], model: {uri: hf://example/more-8B, name: example/more-8B}, parallelism: {tensor: 8}, worker: {containers: [{name: main}]}}\n---\n")),
+    sound(ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: names, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, policyTypes: [Egress], egress: [{ports: [{port: 53}, {port: 53, protocol: UDP}]}, {ports: [{port: 443, protocol: TCP}, {port: 8000}, {port: 6443}]}]}\n---\n")),
     sound(ONE, "        args: [--pool-name=chat, --pool-namespace=models,", "        env: [{name: NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}]\n        args: [--pool-name=chat,"),
     sound(ONE, "    authorization: {credentials: {name: chat-epp-metrics, key: token}}\n", "    bearerTokenSecret: {name: chat-epp-metrics, key: token}\n"),
     sound(ONE, ANOTHER, and_another!("apiVersion: ome.io/v1beta1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {containers: [{name: ome-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\n")),

@@ -1276,6 +1276,52 @@ fn rows() -> Vec<Row> {
             "is a histogram",
         ),
         (
+            "buckets without their bounds",
+            none(),
+            none(),
+            alerts(&[
+                json!({"alert": "slow", "expr": "histogram_quantile(0.9, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])))"}),
+            ]),
+            "serving-selector",
+            "needs the label `le`",
+        ),
+        (
+            "buckets with their bounds",
+            none(),
+            none(),
+            alerts(&[
+                json!({"alert": "slow", "expr": "histogram_quantile(0.9, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))"}),
+            ]),
+            "",
+            "",
+        ),
+        (
+            "a Service with the name of a variable of SGLang",
+            both(sglang(&[]), &json!({"image": image("lmsysorg/sglang:v0.5.15")})),
+            none(),
+            vec![object(
+                "v1",
+                "Service",
+                "sglang",
+                &json!({"spec": {"selector": {"app": "chat"}, "ports": [{"port": 8000}]}}),
+            )],
+            "serving-service-links",
+            "sets `SGLANG_PORT`",
+        ),
+        (
+            "a Service with that name before the release that reads it",
+            sglang(&[]),
+            none(),
+            vec![object(
+                "v1",
+                "Service",
+                "sglang",
+                &json!({"spec": {"selector": {"app": "chat"}, "ports": [{"port": 8000}]}}),
+            )],
+            "",
+            "",
+        ),
+        (
             "a counter without its ending",
             none(),
             none(),

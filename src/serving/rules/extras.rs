@@ -38,6 +38,24 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             found.push(owner, ".spec.idleReplicaCount", message, hint);
         }
 
+        // Kubernetes API, validateScalingRules: MaxPeriodSeconds, MaxStabilizationWindowSeconds.
+        for direction in ["scaleUp", "scaleDown"] {
+            let behaviors = ["behavior", "advanced/horizontalPodAutoscalerConfig/behavior"];
+            let mut rules =
+                behaviors.iter().filter_map(|at| spec.pointer(&format!("/{at}/{direction}")));
+            let Some(rules) = rules.next() else { continue };
+            let policies = list(rules, "policies").iter();
+            let periods = policies.map(|policy| (policy, "periodSeconds", 1_800));
+            let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);
+            for (holder, key, most) in all {
+                let said = holder.get(key).and_then(Json::as_u64);
+                if let Some(said) = said.filter(|said| *said > most) {
+                    let message = format!("{object} has {key} {said}, more than {most}");
+                    found.push(owner, ".spec.behavior", message, format!("write at most {most}"));
+                }
+            }
+        }
+
         // Kubernetes API, validateHorizontalPodAutoscalerSpec.
         let metrics = list(spec, "metrics");
         let counts_requests =

@@ -133,6 +133,14 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
             continue;
         }
+        // Prometheus, histogram_quantile: buckets without a bound are left out.
+        let is_summed = ["sum", "avg", "max", "min"].iter().any(|name| words.contains(name));
+        let has_buckets = words.iter().any(|word| word.ends_with("_bucket"));
+        if words.contains("histogram_quantile") && has_buckets && is_summed && !words.contains("le")
+        {
+            let message = "`histogram_quantile` needs the label `le`, which the sum does not keep";
+            found.push(owner, path.as_str(), message, "write `sum by (le) (…)`");
+        }
         for word in words.difference(&recorded) {
             let series = word.strip_prefix("vllm:").filter(|series| {
                 // Names with more colons are those of recording rules.

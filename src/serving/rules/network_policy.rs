@@ -254,6 +254,23 @@ fn names(view: &View<'_>, found: &mut Found) {
             found.push(*owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
         }
     }
+    let pickers = view.pickers.iter().map(|picker| &picker.pods);
+    for template in view.templates.iter().chain(pickers) {
+        let policies = selecting(view, &End::of_pods(template), ("Egress", "egress"));
+        let rules =
+            || policies.iter().flat_map(|(.., rules)| *rules).map(|rule| list(rule, "ports"));
+        let is_udp = |port: &Json| text(port, "protocol") == "UDP";
+        let is_open = rules().any(|ports| ports.is_empty() || ports.iter().any(is_udp));
+        let is_dns = |port: &Json| number(port, "port") == Some(53);
+        if let Some((owner, policy, _)) = policies.first().filter(|_| !is_open)
+            && rules().flatten().any(is_dns)
+        {
+            let message = format!("{policy} allows {template} port 53 over TCP only");
+            let finding =
+                found.push(*owner, ".spec.egress", message, "add it with `protocol: UDP`");
+            finding.why("names are looked up over UDP first", "Kubernetes API, NetworkPolicyPort");
+        }
+    }
 }
 
 /// Checks that policies have the ports of pods, and not those of the Services in front of them.

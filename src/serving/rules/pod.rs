@@ -3,7 +3,7 @@
 
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::names::NAMES;
-use super::super::releases::{VLLM, image, kinds};
+use super::super::releases::{SGLANG, VLLM, image, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
     list, text, variable,
@@ -407,8 +407,16 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
 pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let mut ports = VLLM.env.names(None);
-    ports.retain(|name| name.ends_with("_PORT") && engine.program == Program::Vllm);
+    let mut ports = match engine.program {
+        Program::Vllm => VLLM.env.names(None),
+        // Few releases have one.
+        Program::Sglang => {
+            let index = SGLANG.index(text(engine.container, "image"));
+            index.map(|index| SGLANG.env.names(Some(index))).unwrap_or_default()
+        }
+        Program::HuggingFace | Program::Other => return,
+    };
+    ports.retain(|name| name.ends_with("_PORT"));
     for name in &ports {
         let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
         let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));

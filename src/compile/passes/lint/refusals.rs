@@ -344,6 +344,8 @@ const FIELDS: &[&str] = &[
     "status.podIP",
     "status.podIPs",
 ];
+/// Resources whose amounts a variable can have.
+const RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 
 /// Checks a container of a pod template.
@@ -351,6 +353,8 @@ const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 /// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
 /// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
 /// `env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nam": error converting fieldPath`,
+/// `env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.example.com/gpu": supported
+/// values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", …`,
 /// `livenessProbe.successThreshold: Invalid value: 2: must be 1`,
 /// `readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for
 /// readinessProbes`,
@@ -393,6 +397,17 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             let name = name.unwrap_or_default();
             let what = format!("has env var {name} with unsupported fieldPath `{field}`{near}");
             faults.add(format!("{path}.valueFrom.fieldRef.fieldPath"), what);
+        }
+        let resource = variable.at(&["valueFrom", "resourceFieldRef", "resource"]);
+        let is_known = |resource: &&str| {
+            let (group, name) = resource.split_once('.').unwrap_or_default();
+            matches!(group, "limits" | "requests")
+                && (RESOURCES.contains(&name) || name.starts_with("hugepages-"))
+        };
+        if let Some(resource) = resource.and_then(Value::as_str).filter(|one| !is_known(one)) {
+            let name = name.unwrap_or_default();
+            let what = format!("has env var {name} with unsupported resource `{resource}`");
+            faults.add(format!("{path}.valueFrom.resourceFieldRef.resource"), what);
         }
     }
 
