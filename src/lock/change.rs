@@ -127,87 +127,100 @@ fn short(digest: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Decisions, LockedImage};
-    use super::*;
-    use crate::source::ImageIdentity;
+    use super::changes;
+    use crate::lock::format::{self, tests::lock};
+    use crate::source::{Signature, Signer};
 
-    fn image(tag: &str, digest: &str, index: &str) -> Option<LockedImage> {
-        Some(LockedImage {
-            reference: format!("quay.io/a/b:{tag}"),
-            identity: ImageIdentity {
-                digest: digest.to_owned(),
-                size: 1,
-                index: Some(index.to_owned()),
-                platform: None,
-                config: ("c".to_owned(), 1),
-                layers: Vec::new(),
-                signature: None,
-            },
-        })
-    }
-
-    fn locked(version: &str, hash: &str, image: Option<LockedImage>) -> Locked {
-        Locked {
-            name: "a".to_owned(),
-            config_hash: hash.to_owned(),
-            image,
-            embedded: None,
-            csv: "a.v1".to_owned(),
-            csv_version: version.to_owned(),
-            edges: None,
-            decisions: Decisions { package: "a".to_owned(), watch: None },
-        }
+    /// Returns the description of the changes of an edit of a lock with an image `a`, two of catalogs and `b`.
+    fn described(edit: impl Fn(&str) -> String) -> String {
+        let old = lock();
+        let edited = format::parse(&edit(&format::text(&old)));
+        let new = edited.unwrap_or_else(|fault| panic!("{}", fault.message));
+        let lines = changes(&old, &new).into_iter();
+        lines.map(|change| change.describe().as_str().to_owned()).collect()
     }
 
     #[test]
-    fn what_moved_is_said() {
-        let old = locked("1.0.0", "h", image("1", "x", "i"));
-        for (new, expected) in [
+    fn changes_name_what_moved() {
+        let first = |from: &str, to: &str| {
+            let (from, to) = (from.to_owned(), to.to_owned());
+            described(move |text| text.replacen(&from, &to, 1))
+        };
+        let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
+        for (from, to, wanted) in [
             (
-                locked("1.1.0", "h", image("1", "y", "j")),
-                "a: 1.0.0 → 1.1.0\n  quay.io/a/b:1\n  :x → :y\n",
+                "name = \"a\"",
+                "name = \"new\"",
+                "a: removed\n  registry.example.com/a:\"1\"\nnew: added\n  \
+                 registry.example.com/a:\"1\"\n  sha256:111111111111  a.v1 1.0.0\n",
+            ),
+            ("csv-version = \"1.0.0\"", "csv-version = \"1.1.0\"", "a: 1.0.0 → 1.1.0\n"),
+            (
+                "package = \"a\"",
+                "package = \"other\"",
+                "a: 1.0.0 unchanged: package and install mode recorded\n",
+            ),
+            ("package = \"a\"", "package = \"other\"", "\n  package: a → other\n"),
+            ("watch = \"all\"", "watch = \"own\"", "\n  watch: \"all\" → \"own\"\n"),
+            (
+                "watch = \"all\"\n",
+                "watch = \"all\"\nreplaces = \"\"\nskips = []\nskip-range = \"\"\n",
+                "a: 1.0.0 unchanged: upgrade path of the catalog recorded\n",
             ),
             (
-                locked("1.0.0", "h", image("1", "y", "j")),
+                "registry.example.com/a",
+                "mirror.example.com/a",
+                "a: 1.0.0 unchanged: same content from another source\n  \
+                 registry.example.com/a:\"1\" → mirror.example.com/a:\"1\"\n  sha256:111111111111\n",
+            ),
+            (
+                &digest("0"),
+                &digest("9"),
+                "a: 1.0.0 unchanged: same content, different configuration\n",
+            ),
+            (&digest("2"), &digest("9"), "b: 1.0.0 unchanged: same content, different index\n"),
+            (
+                &digest("1"),
+                &digest("9"),
                 "a: 1.0.0 unchanged: digest changed for the same tag and CSV version\n  \
-                 quay.io/a/b:1\n  :x → :y\n",
+                 registry.example.com/a:\"1\"\n  sha256:111111111111 → sha256:999999999999\n",
             ),
             (
-                locked("1.0.0", "g", image("2", "y", "j")),
-                "a: 1.0.0 unchanged: different image for the same CSV version\n  quay.io/a/b:1 → \
-                 quay.io/a/b:2\n  :x → :y\n",
-            ),
-            (
-                locked("1.0.0", "g", image("2", "x", "i")),
-                "a: 1.0.0 unchanged: same content from another source\n  quay.io/a/b:1 → \
-                 quay.io/a/b:2\n  :x\n",
-            ),
-            (
-                locked("1.0.0", "h", image("1", "x", "j")),
-                "a: 1.0.0 unchanged: same content, different index\n  \
-                 quay.io/a/b:1\n  :x\n",
-            ),
-            (
-                locked("1.0.0", "g", image("1", "x", "i")),
-                "a: 1.0.0 unchanged: same content, different configuration\n  quay.io/a/b:1\n  :x\n",
+                &digest("6"),
+                &digest("9"),
+                "c: 1.0.0 unchanged: digest changed: the catalog has different content for the same \
+                 CSV version\n  embedded in the catalog\n",
             ),
         ] {
-            assert_eq!(Change::Moved(&old, &new).describe().as_str(), expected);
+            let text = first(from, to);
+            assert!(text.contains(wanted), "{from} → {to}: {text}");
         }
-        let decided = |watch: Watch| Locked {
-            decisions: Decisions { package: "a".to_owned(), watch: Some(watch) },
-            ..old.clone()
-        };
-        assert_eq!(
-            Change::Moved(&decided(Watch::Own), &decided(Watch::All)).describe().as_str(),
-            "a: 1.0.0 unchanged: package and install mode recorded\n  quay.io/a/b:1\n  :x\n  watch: \
-             \"own\" → \"all\"\n"
-        );
-        let [old, new] = ["x", "y"].map(|digest| Locked {
-            embedded: Some(digest.to_owned()),
-            ..locked("1.0.0", "h", None)
+        let other = described(|text| {
+            let text = text.replacen(&digest("1"), &digest("9"), 1);
+            text.replacen("registry.example.com/a", "mirror.example.com/a", 1)
         });
-        let text = Change::Moved(&old, &new).describe();
-        assert!(text.as_str().contains("the catalog has different content"), "{text}");
+        assert!(
+            other.contains("1.0.0 unchanged: different image for the same CSV version"),
+            "{other}"
+        );
+    }
+
+    #[test]
+    fn a_signature_that_was_verified_is_no_other_image() {
+        let (old, mut new) = (lock(), lock());
+        let image = new.bundles[0].image.as_mut().expect("an image");
+        let key = format!("sha256:{}", "8".repeat(64));
+        image.identity.signature = Some(Signature {
+            manifest: key.clone(),
+            signed: image.identity.digest.clone(),
+            signer: Signer::Key(key),
+        });
+        let changes = changes(&old, &new);
+        let [change] = changes.as_slice() else { panic!("{}", changes.len()) };
+        let text = change.describe();
+        assert!(
+            text.as_str().contains("a: 1.0.0 unchanged: verified signature recorded"),
+            "{text:?}"
+        );
     }
 }

@@ -75,3 +75,26 @@ fn invalid(why: &str) -> Diagnostic {
             `bundle2chart lock` to resolve the tags again",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use std::fs;
+
+    #[test]
+    fn only_text_of_a_limited_size_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("bundles.lock");
+        let largest = 16 << 20;
+        // A byte that ends the reading before the text is parsed, which takes longer.
+        let padded = |bytes: usize| [vec![b'#'; bytes - 1], vec![0xff]].concat();
+        for (content, why) in [
+            (padded(largest), "it is not UTF-8 text"),
+            (padded(largest + 1), "it is larger than 16 MiB"),
+        ] {
+            fs::write(&path, content).expect("a file");
+            let fault = read(&path).expect_err(why);
+            assert_eq!(fault.message, format!("cannot use the lock file: {why}"));
+        }
+    }
+}

@@ -247,14 +247,14 @@ impl Locked {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn digest(digit: &str) -> String {
         format!("sha256:{}", digit.repeat(64))
     }
 
-    fn lock() -> Lock {
+    pub(in super::super) fn lock() -> Lock {
         let image = |name: &str, index: Option<&str>| LockedImage {
             reference: format!("registry.example.com/{name}:\"1\""),
             identity: ImageIdentity {
@@ -439,6 +439,12 @@ mod tests {
     #[test]
     fn what_is_no_lock_is_explained_with_its_place() {
         let good = text(&lock());
+        let line = |key: &str| {
+            let lines = good.split_inclusive('\n');
+            lines.skip_while(|line| !line.starts_with(key)).next().expect(key)
+        };
+        let start = good.find("layers = [").expect("layers");
+        let layers = &good[start..start + good[start..].find("\n]\n").expect("an end") + 3];
         for (from, to, why) in [
             ("sha256:1", "sha256:x", "invalid digest"),
             ("name = \"b\"", "name = \"a\"", "duplicate entry"),
@@ -449,6 +455,10 @@ mod tests {
                 "platform = \"linux/amd64\"\nno",
                 "`manifest`",
             ),
+            ("image = 'registry.example.com/a:\"1\"'\n", "", "the entry for `a` has no `image`"),
+            (line("manifest"), "", "the entry for `a` has no `manifest`"),
+            (line("config ="), "", "the entry for `a` has no `config`"),
+            (layers, "", "the entry for `a` has no `layers`"),
             ("layers = [", "<<<<<<< ours\nlayers = [", "key"),
             ("size = 1 ", "size = -1 ", "-1"),
         ] {

@@ -929,6 +929,19 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 /// Mistakes of a first day: the message, and a hint that says what to write.
+/// A lock with an entry that no bundle has.
+const LOCK_OF_ANOTHER: &str = "\
+version = 1
+
+[[bundle]]
+name = \"other\"
+config-hash = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"
+embedded = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"
+csv = \"other.v1\"
+csv-version = \"1.0.0\"
+package = \"other\"
+";
+
 #[test]
 fn mistakes_have_a_hint_that_mends_them() {
     // Files to write, the command, and texts of the message.
@@ -938,7 +951,7 @@ fn mistakes_have_a_hint_that_mends_them() {
     let path = |path: &str| CONFIG.replace("\"bundle\"", &format!("{path:?}"));
     let catalog = CONFIG.replace("path = \"bundle\"", "catalog = \"./all\"\npackage = \"lamps\"");
     let nothing = ("bundles.toml", "# none yet\n".to_owned());
-    let mistakes: [Mistake<'_>; 35] = [
+    let mistakes: [Mistake<'_>; 36] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
@@ -987,6 +1000,14 @@ fn mistakes_have_a_hint_that_mends_them() {
             &[],
             &["add", "./bundle/manifests", "lamp-operator"],
             ["is a part of a bundle, not a catalog", "write `path = \"./bundle\"`"],
+        ),
+        (
+            &[("bundles.lock", LOCK_OF_ANOTHER.to_owned())],
+            &["build", "--locked"],
+            [
+                "bundles.lock has an entry for `other`, which is not in the configuration",
+                "run `bundle2chart lock` and commit the lock file",
+            ],
         ),
         (&[], &["diff", "--rev", "mian"], ["no directory `out`", "run `bundle2chart build` first"]),
         (

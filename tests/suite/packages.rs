@@ -99,6 +99,28 @@ fn edited_charts_are_not_packaged() {
 }
 
 #[test]
+fn charts_without_a_valid_record_are_not_packaged() {
+    let file = "out/lamp-operator/1.2.3/.bundle2chart";
+    let again = "restore it from Git, or delete the chart's directory and build again";
+    for (from, to, line) in [
+        ("# chart version: 1.2.3\n", "", "line 1 is not valid"),
+        ("# chart version: 1.2.3\n", "# chart version: 1.2.3\nx\n", "line 3 is not valid"),
+    ] {
+        let case = built();
+        case.replace(file, from, to);
+        let seen = case.run(&["package"]);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        let what = format!("cannot use `{file}`: {line}\n");
+        assert!(seen.stderr.contains(&what) && seen.stderr.contains(again), "{}", seen.text());
+    }
+    let case = built();
+    case.replace(file, "# chart version: 1.2.3\n", "# chart version: 1.2.4\n");
+    let seen = case.run(&["package"]);
+    assert!(seen.stderr.contains("it does not have version 1.2.4"), "{}", seen.text());
+    assert!(seen.stderr.contains("delete the chart's directory and build again"));
+}
+
+#[test]
 fn helm_renders_a_package_like_the_directory() {
     let case = built();
     case.run(&["package", "-d", "packages"]);
