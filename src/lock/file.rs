@@ -77,6 +77,7 @@ fn invalid(why: &str) -> Diagnostic {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "writes the files to read")]
 mod tests {
     use super::read;
     use std::fs;

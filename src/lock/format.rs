@@ -247,52 +247,9 @@ impl Locked {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::tests::{digest, lock};
     use super::*;
-
-    fn digest(digit: &str) -> String {
-        format!("sha256:{}", digit.repeat(64))
-    }
-
-    pub(in super::super) fn lock() -> Lock {
-        let image = |name: &str, index: Option<&str>| LockedImage {
-            reference: format!("registry.example.com/{name}:\"1\""),
-            identity: ImageIdentity {
-                digest: digest("1"),
-                size: 1,
-                index: index.map(digest),
-                platform: index.map(|_| "linux/amd64".to_owned()),
-                config: (digest("3"), 3),
-                layers: vec![(digest("4"), 4), (digest("5"), 5)],
-                signature: None,
-            },
-        };
-        let locked = |name: &str, index: Option<&str>| Locked {
-            name: name.to_owned(),
-            config_hash: digest("0"),
-            image: Some(image(name, index)),
-            embedded: None,
-            csv: format!("{name}.v1"),
-            csv_version: "1.0.0".to_owned(),
-            edges: None,
-            decisions: Decisions {
-                package: name.to_owned(),
-                watch: Some(match name {
-                    "a" => Watch::All,
-                    "b" => Watch::Own,
-                    _ => Watch::Namespaces(vec!["one".to_owned(), "two".to_owned()]),
-                }),
-            },
-        };
-        let embedded = |name: &str, catalog: Option<LockedImage>| Locked {
-            image: catalog,
-            embedded: Some(digest("6")),
-            ..locked(name, None)
-        };
-        let of_catalog = embedded("d", Some(image("catalog", None)));
-        let [a, b] = [locked("a", None), locked("b", Some("2"))];
-        Lock { bundles: vec![a, b, embedded("c", None), of_catalog] }
-    }
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -440,8 +397,8 @@ pub(super) mod tests {
     fn what_is_no_lock_is_explained_with_its_place() {
         let good = text(&lock());
         let line = |key: &str| {
-            let lines = good.split_inclusive('\n');
-            lines.skip_while(|line| !line.starts_with(key)).next().expect(key)
+            let mut lines = good.split_inclusive('\n');
+            lines.find(|line| line.starts_with(key)).expect(key)
         };
         let start = good.find("layers = [").expect("layers");
         let layers = &good[start..start + good[start..].find("\n]\n").expect("an end") + 3];

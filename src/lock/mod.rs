@@ -8,6 +8,8 @@ pub mod change;
 mod decision;
 mod file;
 mod format;
+#[cfg(test)]
+mod tests;
 
 pub use file::{parse, path_of, read, write};
 
