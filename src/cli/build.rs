@@ -6,7 +6,7 @@ use crate::chart;
 use crate::config::{Config, Deploy, Source};
 use crate::deploy::{self, Planned, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics, listed};
-use crate::escape::Lines;
+use crate::escape::{self, Lines};
 use crate::lock::{self, Lock};
 use crate::output::ownership::{BUILD_REPORT, UPGRADE_REPORT};
 use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged, outdated};
@@ -134,13 +134,19 @@ impl Build {
                 changes.created.contains(&chart.dir) || changes.updated.contains(&chart.dir)
             };
             let changed: Vec<&BuiltChart> = charts.iter().filter(is_changed).collect();
-            if !changed.is_empty() {
+            let mut files = changes.deployment_files.iter();
+            let Deploy { helmfile, argocd, flux, .. } = &config.deploy;
+            let has_tools = helmfile.is_some() || argocd.is_some() || flux.is_some();
+            let has_files =
+                has_tools && files.any(|file| file.as_path() != Path::new(BUILD_REPORT));
+            if !changed.is_empty() || has_files {
                 let lock = (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
                 let files = [global.config.as_path()].into_iter().chain(lock);
                 let next = NextSteps {
                     changed,
                     releases: &built.releases,
-                    deploy: self.names.is_empty().then_some(&config.deploy),
+                    deploy: &config.deploy,
+                    is_whole: self.names.is_empty(),
                     files: files.chain([out.as_path()]).collect(),
                     out: &out,
                     is_first,
@@ -277,7 +283,9 @@ struct NextSteps<'b> {
     /// The charts that were created or updated.
     changed: Vec<&'b BuiltChart>,
     releases: &'b [Release],
-    deploy: Option<&'b Deploy>,
+    deploy: &'b Deploy,
+    /// True if all bundles were built: only then are the files of deployment tools written.
+    is_whole: bool,
     /// The files to commit.
     files: Vec<&'b Path>,
     out: &'b Path,
@@ -296,16 +304,14 @@ impl NextSteps<'_> {
             let report = out.join(&chart.dir).join(UPGRADE_REPORT);
             lines.push(format!("{}: {upgrade}", report.display()));
         }
-        let commands = self.deploy.into_iter().flat_map(|deploy| {
-            let Deploy { helmfile, argocd, flux, .. } = deploy;
-            [
-                (helmfile.as_ref(), "helmfile --file", " apply"),
-                (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
-                (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
-            ]
-        });
-        let tools = commands.filter_map(|(file, command, end)| {
-            Some(format!("  {command} {}{end}", out.join(file?).display()))
+        let Deploy { helmfile, argocd, flux, .. } = self.deploy;
+        let commands = [
+            (helmfile.as_ref(), "helmfile --file", " apply"),
+            (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
+            (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
+        ];
+        let tools = commands.into_iter().filter_map(|(file, command, end)| {
+            Some(format!("  {command} {}{end}", shell(&out.join(file?))))
         });
         let tools: Vec<String> = tools.collect();
 
@@ -318,19 +324,26 @@ impl NextSteps<'_> {
             // Some releases may be in the cluster.
             false => ("install or upgrade", "upgrade --install"),
         };
-        lines.push(format!("next: commit {files}, and {what} the charts{with}:"));
+        let read = match self.changed.iter().any(|chart| chart.upgrade.is_some()) {
+            true => format!("read {UPGRADE_REPORT}, "),
+            false => String::new(),
+        };
+        lines.push(format!("next: {read}commit {files}, and {what} the charts{with}:"));
         for (needed, name) in not_built(releases, out) {
             lines.push(format!(
                 "  bundle2chart build {needed} # first, because {name} depends on it"
             ));
+        }
+        if !tools.is_empty() && !self.is_whole {
+            lines.push("  bundle2chart build # writes the files of the deployment tools");
+            return lines;
         }
         let plan = deploy::plan(releases).into_iter().filter(|_| tools.is_empty());
         for Planned { release, creates_namespace, .. } in plan {
             let Release { name, namespace, dir, .. } = release;
             if self.changed.iter().any(|chart| chart.dir == Path::new(dir)) {
                 let create = if creates_namespace { " --create-namespace" } else { "" };
-                let chart = out.join(dir);
-                let chart = chart.display();
+                let chart = shell(&out.join(dir));
                 lines.push(format!(
                     "  helm {command} {name} {chart} --namespace {namespace}{create}"
                 ));
@@ -339,6 +352,11 @@ impl NextSteps<'_> {
         tools.iter().for_each(|tool| lines.push(tool));
         lines
     }
+}
+
+/// Returns a path as a word of a command.
+fn shell(path: &Path) -> String {
+    escape::shell::quoted(&path.display().to_string())
 }
 
 /// Returns the dependencies that have no chart in the output directory, each with a bundle that has it.

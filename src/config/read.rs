@@ -17,6 +17,7 @@ use super::{BundleConfig, Config, ServingConfig, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::serving;
 use check::Draft;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use toml::de::{DeTable, Error};
@@ -64,11 +65,12 @@ impl Config {
         for source in &sources {
             let (tree, errors) = DeTable::parse_recoverable(&source.text);
             match source.merge_conflict() {
-                Some(marker) if !errors.is_empty() => found.push(
-                    Diagnostic::error(Code::ConfigSyntax, "unresolved merge conflict")
-                        .at(Place::span(Span::new(source, marker)))
-                        .hint("keep one of both sides, and remove the markers of Git"),
-                ),
+                Some(marker) if errors.iter().any(|one| is_at(&source.text, one, &marker)) => found
+                    .push(
+                        Diagnostic::error(Code::ConfigSyntax, "unresolved merge conflict")
+                            .at(Place::span(Span::new(source, marker)))
+                            .hint("keep one of both sides, and remove the markers of Git"),
+                    ),
                 _ => found.extend(errors.iter().map(|error| syntax(source, error))),
             }
             trees.push(tree);
@@ -100,6 +102,14 @@ fn position(span: &Span, sources: &[&Arc<SourceText>]) -> (Option<usize>, usize)
 /// Returns the range of the first line, where findings about a whole file are placed.
 fn first_line(source: &SourceText) -> std::ops::Range<usize> {
     0..source.text.find('\n').unwrap_or(source.text.len())
+}
+
+/// Returns true if an error is on the line of a marker.
+fn is_at(text: &str, error: &Error, marker: &Range<usize>) -> bool {
+    let line = text.get(marker.start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    error
+        .span()
+        .is_some_and(|span| (marker.start..=marker.start + line.len()).contains(&span.start))
 }
 
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {

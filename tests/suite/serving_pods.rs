@@ -737,43 +737,12 @@ fn rows() -> Vec<Row> {
             "",
         ),
         (
-            "adapters of one of several API servers",
-            both(
-                serve(&["--enable-lora", "--data-parallel-size=2"]),
-                &both(
-                    variable("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "1"),
-                    &json!({"resources": {"limits": limits("nvidia.com/gpu", 2)}}),
-                ),
-            ),
-            none(),
-            vec![],
-            "serving-engine-flags",
-            "more than 1 with `VLLM_ALLOW_RUNTIME_LORA_UPDATING`",
-        ),
-        (
-            "one API server",
-            both(
-                serve(&["--enable-lora", "--data-parallel-size=2", "--api-server-count=1"]),
-                &both(
-                    variable("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "1"),
-                    &json!({
-                        "resources": {"limits": limits("nvidia.com/gpu", 2)},
-                        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
-                    }),
-                ),
-            ),
-            pods(&json!({"volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}]})),
-            vec![],
-            "",
-            "",
-        ),
-        (
             "a file that its ConfigMap does not have",
             run(&["vllm", "serve", "example/chat-8B", "--chat-template=/scripts/other.jinja"]),
             scripts(),
             vec![object("v1", "ConfigMap", "scripts", &json!({"data": {"chat.jinja": "x"}}))],
             "serving-pod",
-            "has no key `other.jinja`",
+            "does not have the file `/scripts/other.jinja`",
         ),
         (
             "a file of a ConfigMap",

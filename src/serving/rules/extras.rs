@@ -41,9 +41,10 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         // Kubernetes API, validateScalingRules: MaxPeriodSeconds, MaxStabilizationWindowSeconds.
         for direction in ["scaleUp", "scaleDown"] {
             let behaviors = ["behavior", "advanced/horizontalPodAutoscalerConfig/behavior"];
-            let mut rules =
-                behaviors.iter().filter_map(|at| spec.pointer(&format!("/{at}/{direction}")));
-            let Some(rules) = rules.next() else { continue };
+            let mut rules = behaviors
+                .iter()
+                .filter_map(|at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?)));
+            let Some((at, rules)) = rules.next() else { continue };
             let policies = list(rules, "policies").iter();
             let periods = policies.map(|policy| (policy, "periodSeconds", 1_800));
             let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);
@@ -51,7 +52,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
                 let said = holder.get(key).and_then(Json::as_u64);
                 if let Some(said) = said.filter(|said| *said > most) {
                     let message = format!("{object} has {key} {said}, more than {most}");
-                    found.push(owner, ".spec.behavior", message, format!("write at most {most}"));
+                    let path = format!(".spec.{}.{direction}", at.replace('/', "."));
+                    found.push(owner, path, message, format!("write at most {most}"));
                 }
             }
         }

@@ -92,6 +92,16 @@ fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Optio
     if found.is_empty() { BTreeSet::from([None]) } else { found }
 }
 
+/// Returns true if an expression takes a quantile of a sum over buckets. Buckets without their bounds are left
+/// out (Prometheus, histogram_quantile).
+fn sums_buckets(expression: &str) -> bool {
+    let mut quantiles = expression.split("histogram_quantile(").skip(1);
+    quantiles.any(|inner| {
+        let sum = inner.split_once(',').and_then(|(_, sum)| sum.trim_start().strip_prefix("sum"));
+        sum.is_some_and(|sum| sum.starts_with(['(', ' ']) && sum.contains("_bucket"))
+    })
+}
+
 /// Checks that queries of KEDA and rules of Prometheus name metrics that vLLM has.
 pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     let others = VLLM.other_metrics.names(None);
@@ -133,11 +143,8 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
             continue;
         }
-        // Prometheus, histogram_quantile: buckets without a bound are left out.
-        let is_summed = ["sum", "avg", "max", "min"].iter().any(|name| words.contains(name));
-        let has_buckets = words.iter().any(|word| word.ends_with("_bucket"));
-        if words.contains("histogram_quantile") && has_buckets && is_summed && !words.contains("le")
-        {
+        let keeps = ["le", "without"].iter().any(|word| words.contains(word));
+        if !keeps && sums_buckets(expression) {
             let message = "`histogram_quantile` needs the label `le`, which the sum does not keep";
             found.push(owner, path.as_str(), message, "write `sum by (le) (…)`");
         }

@@ -223,13 +223,17 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Kinds of policies that rules do not read.
+const OTHER_POLICIES: [&str; 3] =
+    ["AdminNetworkPolicy", "CiliumClusterwideNetworkPolicy", "CiliumNetworkPolicy"];
+
 /// Variables with which a download needs no names of the cluster's DNS.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "HF_ENDPOINT"];
 
 /// Checks that engines that download their model can look up names. Ports of DNS differ: only policies
 /// of nothing but HTTP are known not to have them.
 fn names(view: &View<'_>, found: &mut Found) {
-    let own = ["hostNetwork", "hostAliases", "dnsPolicy"];
+    let own = ["hostNetwork", "hostAliases", "dnsPolicy", "dnsConfig"];
     for (template, engine) in view.engines().filter(|(pods, one)| downloads(pods, one)) {
         let has_other_ways = own.iter().any(|key| template.spec.get(key).is_some())
             || PROXIES.iter().any(|name| variable(engine.container, name).is_some());
@@ -254,8 +258,11 @@ fn names(view: &View<'_>, found: &mut Found) {
             found.push(*owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
         }
     }
+    // Policies of other kinds add up with these.
+    let has_others = view.manifests.iter().any(|one| OTHER_POLICIES.contains(&one.kind()));
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
-    for template in view.templates.iter().chain(pickers) {
+    let pods = view.templates.iter().chain(pickers).filter(|_| !has_others);
+    for template in pods.filter(|pods| own.iter().all(|key| pods.spec.get(key).is_none())) {
         let policies = selecting(view, &End::of_pods(template), ("Egress", "egress"));
         let rules =
             || policies.iter().flat_map(|(.., rules)| *rules).map(|rule| list(rule, "ports"));

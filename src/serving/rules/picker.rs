@@ -5,8 +5,8 @@ use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::releases::names::NAMES;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Template, is_placeholder, list, mount_of, number, port_number, target_port, text, variable,
-    words,
+    Template, is_placeholder, is_shell, list, mount_of, number, port_number, target_port, text,
+    variable, words,
 };
 use super::super::view::{Manifest, Picker, View, can_be_several, group_of, pairs};
 use super::selector::monitored;
@@ -114,13 +114,15 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
             ("pool-group", pool.group()),
         ] {
             // Without a namespace, manifests are for that of the release or of kubectl's context.
-            let is_open = flag == "pool-namespace" && right.is_empty();
+            let is_open = flag == "pool-namespace" && right.is_empty() || is_placeholder(right);
             let usual = match (flag, variable(picker.container, "NAMESPACE")) {
                 // GAIE, resolvePoolNamespace; other images may have the variable.
                 ("pool-namespace", None) if is_closed(picker) => Some("default"),
                 _ => None,
             };
-            let said = picker.flags.text(flag).or(usual).filter(|said| *said != right && !is_open);
+            let said = picker.flags.text(flag).or(usual);
+            let is_unknown = |said: &str| is_placeholder(said) || said.contains("$(");
+            let said = said.filter(|said| *said != right && !is_open && !is_unknown(said));
             if let Some(said) = said {
                 let by = if picker.flags.has(flag) { "" } else { " by default" };
                 let message =
@@ -131,11 +133,16 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Returns true if all flags and variables of a picker are known.
+/// Returns true if all flags and variables of a picker of upstream are known.
 fn is_closed(picker: &Picker<'_>) -> bool {
+    let image = text(picker.container, "image");
+    let is_known = ["llm-d/", "gateway-api-inference-extension/"].iter().any(|p| image.contains(p));
     // The first releases wrote flags in another way.
     let is_told = ["pool-namespace", "poolNamespace"].iter().any(|flag| picker.flags.has(flag));
-    !is_told && list(picker.container, "envFrom").is_empty()
+    let words = words(picker.container);
+    let is_plain = !is_shell(&words) && !words.iter().any(|word| word.contains('$'));
+    let is_whole = list(picker.container, "envFrom").is_empty();
+    is_known && is_plain && is_whole && !is_told && !picker.manifest.namespace().is_empty()
 }
 
 /// Returns the RBAC rules of a ServiceAccount.
@@ -167,12 +174,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let mut found = found.at(picker.owner, ".spec.template.spec.serviceAccountName");
         let monitors = scraped.get(&picker.owner);
         let is_scraped = monitors.is_some();
-        if let Some(monitor) = monitors.into_iter().flatten().find(|one| has_no_token(one))
-            && picker.flags.is_on_or(METRICS_AUTH, true)
+        let mut monitors = monitors.into_iter().flatten();
+        if picker.flags.is_on_or(METRICS_AUTH, true)
+            && let Some((monitor, _)) = monitors.find(|one| has_no_token(picker, one))
         {
             let message = format!("{monitor} has no token for the metrics of {picker}");
             let hint = format!("add `authorization` to its endpoint, or `--{METRICS_AUTH}=false`");
-            found.push(message, hint).why("requests for metrics get 401", "GAIE, options");
+            let finding = found.push(message, hint);
+            finding.why("requests for metrics get 401", "GAIE, options");
+            finding.path = format!("{}.args", picker.path);
         }
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if view.named("ServiceAccount", account, picker.manifest).is_none() {
@@ -287,32 +297,44 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
     accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()
 }
 
-/// Returns the manifests of the pickers whose Services monitors select, with these monitors.
-fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<&'v Manifest>> {
+/// A monitor and a Service that it selects.
+type Monitored<'v> = (&'v Manifest, &'v Manifest);
+
+/// Returns the manifests of the pickers whose Services monitors select, with these.
+fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<Monitored<'v>>> {
     let mut found = BTreeMap::new();
     if view.pickers.is_empty() {
         return found;
     }
     for (monitor, one) in monitored(view).filter(|(_, one)| one.owner.kind() == "Service") {
         for picker in behind(view, one.owner) {
-            found.entry(picker.owner).or_insert_with(Vec::new).push(monitor);
+            found.entry(picker.owner).or_insert_with(Vec::new).push((monitor, one.owner));
         }
     }
     found
 }
 
-/// Returns true if no endpoint of a monitor names what it authenticates with.
-fn has_no_token(monitor: &Manifest) -> bool {
-    const KEYS: [&str; 6] = [
+/// Returns true if a monitor reads the metrics of a picker and names nothing that it authenticates with.
+fn has_no_token(picker: &Picker<'_>, (monitor, service): &Monitored<'_>) -> bool {
+    const KEYS: [&str; 7] = [
         "authorization",
         "basicAuth",
         "bearerTokenFile",
         "bearerTokenSecret",
         "oauth2",
         "scrapeClass",
+        "tlsConfig",
     ];
     let has_key = |of: &Json| KEYS.iter().any(|key| of.get(key).is_some());
-    !has_key(monitor.spec()) && !list(monitor.spec(), "endpoints").iter().any(has_key)
+    let metrics = picker.flags.number("metrics-port", METRICS_PORT.into());
+    let reads = |endpoint: &&Json| {
+        let mut ports = list(service.spec(), "ports").iter();
+        let port = ports.find(|port| endpoint.get("port") == port.get("name"));
+        let target = port.and_then(|port| target_port(picker.container, port));
+        target.is_some() && target == metrics
+    };
+    let mut endpoints = list(monitor.spec(), "endpoints").iter().filter(reads);
+    !has_key(monitor.spec()) && endpoints.any(|endpoint| !has_key(endpoint))
 }
 
 /// Returns the permissions that the rules do not grant, as text: `get, list pods`.

@@ -3,7 +3,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::view::config_map::File;
-use super::super::view::pods::{Template, all_containers, is_placeholder, list, mount_of, text};
+use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
 use super::pod::pods;
 use crate::diag::suggest::{self, is_typo};
@@ -54,20 +54,20 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
     for (container, _) in all_containers(spec, "") {
         let mounts = list(container, "volumeMounts").iter();
         let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
-        for mount in of_volume {
-            let folder = text(mount, "mountPath").trim_end_matches('/');
+        for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
             let words = ["command", "args"].iter().flat_map(|key| list(container, key));
             keys.extend(words.filter_map(Json::as_str).filter_map(|word| {
                 let value = word.split_once('=').map_or(word, |(_, value)| value);
                 let file = value.strip_prefix(folder)?.strip_prefix('/')?;
-                // Another volume may have this file alone.
-                mount_of(container, value).filter(|one| std::ptr::eq(*one, mount))?;
-                (!file.is_empty() && !file.contains(['/', ' ', '*'])).then_some(file)
+                (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)
             }));
         }
     }
     keys
 }
+
+/// Flags of engines with the path of a file.
+const FILE_FLAGS: [&str; 2] = ["chat-template", "config"];
 
 /// Returns true for the name of an object that kustomize generated: its end is a hash of the content, in
 /// an alphabet without vowels and the digits 0, 1 and 3. kustomize writes such names into all references
@@ -160,13 +160,16 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         unused.entry(object.kind()).or_default().push(object);
     }
 
-    for (template, engine) in view.engines() {
-        let path = engine.flags.text("config").unwrap_or_default();
+    let files = view.engines().flat_map(|one| FILE_FLAGS.map(|flag| (one, flag)));
+    for ((template, engine), flag) in files {
+        let path = engine.flags.text(flag).unwrap_or_default();
+        let is_plain = !path.contains(['*', '$', ',']) && !is_placeholder(path);
         if let File::Missing(map) = view.file(template, engine.container, path)
             && !keys(&view.manifests[map]).is_empty()
+            && is_plain
         {
             let map = &view.manifests[map];
-            let message = format!("{map} does not have the file `{path}` of `--config`");
+            let message = format!("{map} does not have the file `{path}` of `--{flag}`");
             let finding = found.push(template.owner, &engine.path, message, "use one of its keys");
             finding.why("the engine fails to start", "Kubernetes API, ConfigMaps");
         }
@@ -183,8 +186,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
             let is_open = known.is_empty() || view.picker_of(pods.owner).is_some();
-            let needed = needed_keys(pods.spec, reference);
-            for key in needed.iter().filter(|_| !is_open).filter(missing) {
+            for key in reference.keys.iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
                 found.push(message, suggest::hint(key, &known, "keys"));
             }
