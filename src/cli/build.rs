@@ -315,6 +315,12 @@ impl NextSteps<'_> {
         });
         let tools: Vec<String> = tools.collect();
 
+        if !tools.is_empty() && !self.is_whole {
+            lines
+                .push("next: run `bundle2chart build`, which writes the files of deployment tools");
+            return lines;
+        }
+
         // Each of the tools installs all charts.
         let with = if tools.len() > 1 { " with one of" } else { "" };
         let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
@@ -333,10 +339,6 @@ impl NextSteps<'_> {
             lines.push(format!(
                 "  bundle2chart build {needed} # first, because {name} depends on it"
             ));
-        }
-        if !tools.is_empty() && !self.is_whole {
-            lines.push("  bundle2chart build # writes the files of the deployment tools");
-            return lines;
         }
         let plan = deploy::plan(releases).into_iter().filter(|_| tools.is_empty());
         for Planned { release, creates_namespace, .. } in plan {
