@@ -313,12 +313,17 @@ impl NextSteps<'_> {
         let tools = commands.into_iter().filter_map(|(file, command, end)| {
             Some(format!("  {command} {}{end}", shell(&out.join(file?))))
         });
-        let tools: Vec<String> = tools.collect();
+        let mut tools: Vec<String> = tools.collect();
 
         if !tools.is_empty() && !self.is_whole {
-            lines
-                .push("next: run `bundle2chart build`, which writes the files of deployment tools");
-            return lines;
+            if !self.is_first {
+                lines.push(
+                    "next: run `bundle2chart build`, which writes the files of deployment tools",
+                );
+                return lines;
+            }
+            // A first build of some bundles is a trial.
+            tools.clear();
         }
 
         // Each of the tools installs all charts.
