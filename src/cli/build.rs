@@ -135,17 +135,16 @@ impl Build {
             };
             let changed: Vec<&BuiltChart> = charts.iter().filter(is_changed).collect();
             let mut files = changes.deployment_files.iter();
-            let Deploy { helmfile, argocd, flux, .. } = &config.deploy;
-            let has_tools = helmfile.is_some() || argocd.is_some() || flux.is_some();
+            let tools = tool_commands(&config.deploy, &out);
             let has_files =
-                has_tools && files.any(|file| file.as_path() != Path::new(BUILD_REPORT));
+                !tools.is_empty() && files.any(|file| file.as_path() != Path::new(BUILD_REPORT));
             if !changed.is_empty() || has_files {
                 let lock = (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
                 let files = [global.config.as_path()].into_iter().chain(lock);
                 let next = NextSteps {
                     changed,
                     releases: &built.releases,
-                    deploy: &config.deploy,
+                    tools,
                     is_whole: self.names.is_empty(),
                     files: files.chain([out.as_path()]).collect(),
                     out: &out,
@@ -283,7 +282,8 @@ struct NextSteps<'b> {
     /// The charts that were created or updated.
     changed: Vec<&'b BuiltChart>,
     releases: &'b [Release],
-    deploy: &'b Deploy,
+    /// The commands of the deployment tools that the configuration has.
+    tools: Vec<String>,
     /// True if all bundles were built: only then are the files of deployment tools written.
     is_whole: bool,
     /// The files to commit.
@@ -304,28 +304,14 @@ impl NextSteps<'_> {
             let report = out.join(&chart.dir).join(UPGRADE_REPORT);
             lines.push(format!("{}: {upgrade}", report.display()));
         }
-        let Deploy { helmfile, argocd, flux, .. } = self.deploy;
-        let commands = [
-            (helmfile.as_ref(), "helmfile --file", " apply"),
-            (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
-            (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
-        ];
-        let tools = commands.into_iter().filter_map(|(file, command, end)| {
-            Some(format!("  {command} {}{end}", shell(&out.join(file?))))
-        });
-        let mut tools: Vec<String> = tools.collect();
-
-        if !tools.is_empty() && !self.is_whole {
-            if !self.is_first {
-                lines.push(
-                    "next: run `bundle2chart build`, which writes the files of deployment tools",
-                );
-                return lines;
-            }
-            // A first build of some bundles is a trial.
-            tools.clear();
+        if !self.tools.is_empty() && !self.is_whole && !self.is_first {
+            lines
+                .push("next: run `bundle2chart build`, which writes the files of deployment tools");
+            return lines;
         }
 
+        // A first build of some bundles is a trial.
+        let tools = if self.is_whole { self.tools.as_slice() } else { &[] };
         // Each of the tools installs all charts.
         let with = if tools.len() > 1 { " with one of" } else { "" };
         let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
@@ -359,6 +345,20 @@ impl NextSteps<'_> {
         tools.iter().for_each(|tool| lines.push(tool));
         lines
     }
+}
+
+/// Returns the commands with which deployment tools install all charts.
+fn tool_commands(deploy: &Deploy, out: &Path) -> Vec<String> {
+    let Deploy { helmfile, argocd, flux, .. } = deploy;
+    let commands = [
+        (helmfile.as_ref(), "helmfile --file", " apply"),
+        (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
+        (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
+    ];
+    let commands = commands.into_iter().filter_map(|(file, command, end)| {
+        Some(format!("  {command} {}{end}", shell(&out.join(file?))))
+    });
+    commands.collect()
 }
 
 /// Returns a path as a word of a command.

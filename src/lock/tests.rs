@@ -60,11 +60,6 @@ fn described(edit: impl Fn(&str) -> String) -> String {
 
 #[test]
 fn changes_name_what_moved() {
-    let first = |from: &str, to: &str| {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        described(move |text| text.replacen(&from, &to, 1))
-    };
-    let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
     for (from, to, wanted) in [
         (
             "name = \"a\"",
@@ -106,7 +101,7 @@ fn changes_name_what_moved() {
              CSV version\n  embedded in the catalog\n",
         ),
     ] {
-        let text = first(from, to);
+        let text = described(|text| text.replacen(from, to, 1));
         assert!(text.contains(wanted), "{from} → {to}: {text}");
     }
     let other = described(|text| {
@@ -120,7 +115,7 @@ fn changes_name_what_moved() {
 fn a_signature_that_was_verified_is_no_other_image() {
     let (old, mut new) = (lock(), lock());
     let image = new.bundles[0].image.as_mut().expect("an image");
-    let key = format!("sha256:{}", "8".repeat(64));
+    let key = digest("8");
     image.identity.signature = Some(Signature {
         manifest: key.clone(),
         signed: image.identity.digest.clone(),

@@ -121,8 +121,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
                 _ => None,
             };
             let said = picker.flags.text(flag).or(usual);
-            let is_unknown = |said: &str| is_placeholder(said) || said.contains("$(");
-            let said = said.filter(|said| *said != right && !is_open && !is_unknown(said));
+            let said = said.filter(|said| *said != right && !is_open && !is_placeholder(said));
             if let Some(said) = said {
                 let by = if picker.flags.has(flag) { "" } else { " by default" };
                 let message =
@@ -135,14 +134,16 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
 
 /// Returns true if all flags and variables of a picker of upstream are known.
 fn is_closed(picker: &Picker<'_>) -> bool {
-    let image = text(picker.container, "image");
-    let is_known = ["llm-d/", "gateway-api-inference-extension/"].iter().any(|p| image.contains(p));
     // The first releases wrote flags in another way.
     let is_told = ["pool-namespace", "poolNamespace"].iter().any(|flag| picker.flags.has(flag));
     let words = words(picker.container);
     let is_plain = !is_shell(&words) && !words.iter().any(|word| word.contains('$'));
     let is_whole = list(picker.container, "envFrom").is_empty();
-    is_known && is_plain && is_whole && !is_told && !picker.manifest.namespace().is_empty()
+    picker.is_of_upstream()
+        && is_plain
+        && is_whole
+        && !is_told
+        && !picker.manifest.namespace().is_empty()
 }
 
 /// Returns the RBAC rules of a ServiceAccount.

@@ -42,9 +42,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
 
 /// Checks that the files of a picker are on a volume: its image has none.
 fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
-    let image = text(picker.container, "image");
-    let official = ["llm-d/", "gateway-api-inference-extension/"].iter().any(|p| image.contains(p));
-
+    let official = picker.is_of_upstream();
     // Other images may contain the files.
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
         let path = picker.flags.text(flag).filter(|path| official && !is_placeholder(path));

@@ -136,6 +136,13 @@ impl std::fmt::Display for Picker<'_> {
 }
 
 impl Picker<'_> {
+    /// Returns true for an image of the projects that publish pickers: others may have files and variables of
+    /// their own.
+    pub(super) fn is_of_upstream(&self) -> bool {
+        let image = text(self.container, "image");
+        ["llm-d/", "gateway-api-inference-extension/"].iter().any(|part| image.contains(part))
+    }
+
     /// Returns its configuration if it can be read: manifest index, JSON path and content.
     pub(super) fn known_config(&self) -> Option<(usize, &str, &Json)> {
         let (owner, path, config) = self.config.as_ref()?;
