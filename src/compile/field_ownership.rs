@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 #[derive(Default, Deserialize)]
 #[serde(bound = "'de: 'static")]
 struct Ownership {
-    /// Immutable fields by kind, of a PersistentVolume also the volume itself. Source: the validation of each kind in kubernetes/pkg/apis.
+    /// Immutable fields by kind, of a PersistentVolume also the volume itself. Source: the validation of
+    /// each kind in kubernetes/pkg/apis.
     immutable: BTreeMap<&'static str, Vec<&'static str>>,
     /// Sources: pkg/controller of Kubernetes, cmd/cainjector of cert-manager, and OpenShift's service CA
     /// and network operators.
