@@ -301,8 +301,13 @@ const DEFECTS: &[Change] = &[
     defect("ports", ONE, "      volumes:\n      - {name: shm, emptyDir", "      - {name: proxy, image: \"example.com/proxy@sha256:0000000000000000000000000000000000000000000000000000000000000000\", ports: [{containerPort: 8000}]}\n      volumes:\n      - {name: shm, emptyDir", "serving-port-clash"),
     defect("prefix cache", PD, "\"publisher\":\"zmq\"", "\"publisher\":\"zqm\"", "serving-prefix-cache"),
     // Claims.
+    defect("claim", ONE, ANOTHER, and_another!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {storageClassName: standard-rwo, accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\n"), "serving-pod"),
+    defect("claim", ONE, ANOTHER, and_another!("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: ebs.csi.aws.com\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {storageClassName: fast, accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\n"), "serving-pod"),
     defect("claim", ONE, ANOTHER, and_another!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 9Gi}}}\n---\n"), "serving-pod"),
     defect("claim", ONE, ANOTHER, and_another!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: weights, namespace: models}\nspec: {accessModes: [ReadOnlyMany], resources: {requests: {storage: 9Gi}}}\n---\n"), "serving-pod"),
+    defect("kserve", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: VLLM}, storageUri: hf://example/chat}}}\n---\n"), "serving-kserve"),
+    defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {minReplicas: 4, maxReplicas: 2, model: {modelFormat: {name: vLLM}, storageUri: hf://example/chat}}}\n---\n"), "serving-autoscaler"),
+    defect("engine start", ONE, "    max-model-len: 8192\n", "    max-model-len: 8192\n    kv-cache-dtype: fp8_e4m3fn\n", "serving-engine-flags"),
     // What the sidecar and the pool connect to.
     defect("ports", PD, "--model-server-port=8200", "--model-server-port=8201", "serving-sidecar"),
     defect("ports", PD, "targetPorts: [{number: 8000}]", "targetPorts: [{number: 8001}]", "serving-pool-ports"),
@@ -376,7 +381,11 @@ const SOUND: &[Change] = &[
     sound(ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, example/chat-14B-AWQ]\n        args:\n        - --quantization=awq_marlin\n"),
     sound(OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: v1\nkind: Service\nmetadata: {name: images, namespace: models}\nspec: {selector: {app: images}, ports: [{port: 80, targetPort: 8091}]}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: images, namespace: models}\nspec: {podSelector: {matchLabels: {app: images}}, ingress: [{ports: [{port: 8091}]}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}"),
     sound(OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: images, namespace: models}\nspec: {minReplicas: 1, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: images}, metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}"),
-    sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: VLLM}, storageUri: hf://example/chat}}}\n---\n")),
+    sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: vLLM}, storageUri: hf://example/chat}}}\n---\n")),
+    sound(ONE, ANOTHER, and_another!("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: gp3}\nprovisioner: efs.csi.aws.com\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {storageClassName: gp3, accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\n")),
+    sound(ONE, ANOTHER, and_another!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {storageClassName: gp3, volumeMode: Block, accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\n")),
+    sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {minReplicas: 4, maxReplicas: 0, model: {modelFormat: {name: vLLM}, storageUri: hf://example/chat}}}\n---\n")),
+    sound(ONE, "    max-model-len: 8192\n", "    max-model-len: 8192\n    kv-cache-dtype: fp8_e4m3\n    enable-prefix-caching: true\n    async-scheduling: false\n"),
     sound(OTHERS, "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n", "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n          volumeMounts: [{name: cache, mountPath: /cache}]\n"),
     sound(OTHERS, "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 1}}", "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 0}}"),
     // Variables that plugins and SGLang read, and those that a script asks for.
@@ -773,6 +782,11 @@ fn members_of_groups() {
             "",
         ),
         (GROUP, &front("leaderworkerset.sigs.k8s.io/name: chat"), "selects the workers of"),
+        (
+            GROUP,
+            &front("leaderworkerset.x-k8s.io/name: chat"),
+            "select by `leaderworkerset.sigs.k8s.io/name: chat`",
+        ),
         (GROUP, &front("leaderworkerset.sigs.k8s.io/worker-index: '0'"), ""),
         (GROUP, &front("leaderworkerset.sigs.k8s.io/name: chat}, clusterIP: None, x: {"), ""),
         (
@@ -1086,6 +1100,21 @@ fn the_permissions_of_pickers_by_their_image() {
     for (stack, roles) in [(&other, roles), (&other, oldest), (&old_pool, pools)] {
         let found = human::render(&check(ONE, &format!("{stack}{roles}")), false);
         assert!(!found.contains("cannot get, list, watch inference"), "{found}");
+    }
+}
+
+/// Pickers of llm-d watch objectives of llm-d since they are part of its router.
+#[test]
+fn objectives_by_the_release_of_the_picker() {
+    let image = "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0@";
+    for (other, is_watched) in
+        [("ghcr.io/llm-d/llm-d-inference-scheduler:v0.5.1@", true), (image, false)]
+    {
+        let objective = "---\napiVersion: inference.networking.x-k8s.io/v1alpha2\nkind: \
+            InferenceObjective\nmetadata: {name: more, namespace: models}\nspec: {poolRef: {name: chat}}\n";
+        let text = stack(ONE).replace(image, other) + objective;
+        let found = human::render(&check(ONE, &text), false);
+        assert_eq!(!found.contains("which the picker does not watch"), is_watched, "{found}");
     }
 }
 

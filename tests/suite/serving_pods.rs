@@ -274,6 +274,17 @@ fn rows() -> Vec<Row> {
         one["volumeMounts"] = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
         one
     };
+    let local = |port: u32| {
+        let mut one = serve(&["--host=127.0.0.1"]);
+        one["startupProbe"] = json!({"httpGet": null, "exec": {"command": ["curl", "-f", "http://127.0.0.1:8000/health"]}});
+        one["readinessProbe"] = json!({"httpGet": {"scheme": "HTTPS", "port": port}});
+        one
+    };
+    let behind = |port: u32| {
+        let proxy = json!({"name": "proxy", "image": image("example.com/proxy:1"),
+            "restartPolicy": "Always", "ports": [{"containerPort": port}]});
+        pods(&json!({"initContainers": [proxy]}))
+    };
     let role = |name: &str| {
         let labels = json!({"app": name, "llm-d.ai/role": name});
         let mut whole =
@@ -1520,6 +1531,9 @@ fn rows() -> Vec<Row> {
             "serving-pod",
             "it must be base64",
         ),
+        // A proxy beside the engine has its own port and TLS.
+        ("a local engine", local(8443), behind(8443), vec![], "", ""),
+        ("another port", local(8443), behind(8444), vec![], "serving-probe", "uses port 8443"),
         // SGLang.
         (
             "embeddings",

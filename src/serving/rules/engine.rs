@@ -235,7 +235,7 @@ pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
 pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let Some(mut open) = engine.ports() else { return };
     open.extend(supervisor(engine));
-    open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
+    open.extend(template.ports_beside(engine.container));
     // Workers of older releases of SGLang answer health checks.
     if engine.is_headless() && engine.program == Program::Sglang {
         return;

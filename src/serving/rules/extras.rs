@@ -11,9 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports bounds of autoscalers, and of KServe's services, that exclude each other.
 fn bounds(view: &View<'_>, found: &mut Found) {
-    let services = view.of_kind("LLMInferenceService");
-    let scalings = ["/spec/scaling", "/spec/prefill/scaling"];
-    let of_services = services.flat_map(|one| scalings.map(|pointer| (one, pointer)));
+    let scaled: [(&str, &[&str]); 2] = [
+        ("LLMInferenceService", &["/spec/scaling", "/spec/prefill/scaling"]),
+        ("InferenceService", &["/spec/predictor", "/spec/transformer", "/spec/explainer"]),
+    ];
+    let of_services = scaled.into_iter().flat_map(|(kind, pointers)| {
+        view.of_kind(kind).flat_map(|one| pointers.iter().map(move |pointer| (one, *pointer)))
+    });
     let of_scalers = scalers(view).map(|one| (one, "/spec"));
     for ((owner, object), pointer) in of_scalers.chain(of_services) {
         let Some(spec) = object.json.pointer(pointer) else { continue };
@@ -22,6 +26,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         let most = number(["maxReplicas", "maxReplicaCount"]);
         if let (Some(least), Some(most)) = (least, most)
             && least > most
+            // KServe takes 0 as no maximum.
+            && most > 0
         {
             let message = format!("{object} has at least {least} and at most {most} replicas");
             let hint = "raise the maximum, or lower the minimum";

@@ -116,8 +116,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         let formats = runtime.map(|(_, one)| list(one.spec(), "supportedModelFormats"));
         let formats = formats.unwrap_or_default().iter().map(|format| text(format, "name"));
         let formats: Vec<&str> = formats.collect();
-        let is_known = |wanted: &&str| formats.iter().any(|one| one.eq_ignore_ascii_case(wanted));
-        if let Some(format) = format.filter(|one| !formats.is_empty() && !is_known(one)) {
+        if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {
             let message = format!("the runtime does not support the model format `{format}`");
             found.below(".model.modelFormat", message, suggest::hint(format, &formats, "formats"));
         }

@@ -1,7 +1,7 @@
 //! Invariants of InferencePools and references to them.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::releases::{GIE, image};
+use super::super::releases::{GIE, LLM_D, image};
 use super::super::view::pods::{
     Part, Program, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
 };
@@ -179,9 +179,13 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         }
     }
 
-    // Another picker, in other manifests, may watch it, and one of the inference extension does.
-    let is_llm_d =
-        |picker: &Picker<'_>| !image::is_of(text(picker.container, "image"), GIE.program.key);
+    // Another picker, in other manifests, may watch it. One of the inference extension does, and so do
+    // those of llm-d before its router.
+    let is_llm_d = |picker: &Picker<'_>| {
+        let image = text(picker.container, "image");
+        !image::is_of(image, GIE.program.key)
+            && LLM_D.program.is_since(image, "0.9.0") != Some(false)
+    };
     if !view.is_generated && !view.all_pickers().any(is_llm_d) {
         return;
     }

@@ -7,8 +7,7 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, is_true, list, number, text,
-    volume_of,
+    Engine, Program, Template, accelerators, is_placeholder, is_true, list, number, text, volume_of,
 };
 use super::join::is_loopback;
 use serde_json::Value as Json;
@@ -30,10 +29,9 @@ fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
     engine.known_flags().filter(|_| is_known && !engine.is_headless())
 }
 
-/// Returns true if a probe goes to the sidecar, which answers for the engine.
-fn is_proxied(template: &Template<'_>, get: &Json) -> bool {
-    let ports = template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
-    number(get, "port").is_some_and(|port| ports.contains(&port))
+/// Returns true if a probe goes to another container of the pods, which answers for the engine.
+fn is_proxied(template: &Template<'_>, engine: &Engine<'_>, get: &Json) -> bool {
+    number(get, "port").is_some_and(|port| template.ports_beside(engine.container).contains(&port))
 }
 
 /// Checks that the sidecar uses TLS to its engine if the engine has TLS.
@@ -70,9 +68,9 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
         Some(host) => (host, "write `--host=0.0.0.0`"),
         None => return,
     };
-    // A sidecar or another container is in the same pod, but the kubelet is not.
-    let is_probed = http_probes(engine).any(|(_, get)| !is_proxied(template, get));
-    let has_others = template.sidecar.is_some() || template.containers().count() > 1;
+    // Another container is in the same pod, but the kubelet is not.
+    let is_probed = http_probes(engine).any(|(_, get)| !is_proxied(template, engine, get));
+    let has_others = template.containers().count() > 1;
     if is_probed || !has_others {
         let message =
             format!("the engine listens on {host}, which is not reachable from outside its pod");
@@ -214,7 +212,7 @@ fn answers(
 
     let scheme = text(get, "scheme");
     // Presets of KServe add TLS by a global setting.
-    if template.completed || is_placeholder(scheme) || is_proxied(template, get) {
+    if template.completed || is_placeholder(scheme) || is_proxied(template, engine, get) {
         return;
     }
     let without = "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`";

@@ -182,6 +182,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         let mut found = found.at(pods.owner, format!("{}{}", pods.spec_path, reference.path));
         if let Some((_, object)) = view.named(kind, name, manifest) {
             on_one_node(pods, object, &mut found);
+            on_disk(view, object, &mut found);
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
@@ -224,6 +225,30 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             );
             found.push(message, "use the key that the object has").warning();
         }
+    }
+}
+
+/// Drivers of disks, whose file systems one node at a time can mount, and the classes of their clouds.
+const DISKS: [(&str, &[&str]); 3] = [
+    ("disk.csi.azure.com", &["managed-csi", "managed-csi-premium"]),
+    ("ebs.csi.aws.com", &["gp2", "gp3"]),
+    ("pd.csi.storage.gke.io", &["premium-rwo", "standard-rwo"]),
+];
+
+/// Reports a claim for several nodes whose class makes disks.
+fn on_disk(view: &View<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
+    let class = claim.text("/spec/storageClassName").unwrap_or_default();
+    let known = view.all_named("StorageClass", class, "").next();
+    let driver = known.and_then(|(_, class)| class.text("/provisioner"));
+    let is_used = |(disk, classes): &&(&str, &[&str])| match driver {
+        Some(driver) => driver == *disk,
+        None => classes.contains(&class),
+    };
+    let is_shared = list(claim.spec(), "accessModes").iter().any(|mode| mode == "ReadWriteMany");
+    let is_block = claim.text("/spec/volumeMode") == Some("Block");
+    if let Some((disk, _)) = DISKS.iter().find(is_used).filter(|_| is_shared && !is_block) {
+        let message = format!("{claim} is for pods of several nodes, but {disk} mounts it on one");
+        found.push(message, "use `ReadWriteOnce`, or a class of a shared file system");
     }
 }
 

@@ -145,8 +145,14 @@ impl Candidate<'_> {
                 (similar && !is_placeholder(known)).then(|| format!("{key}: {known}"))
             }
             None => {
-                let is_near =
-                    |(other, known): &(&&str, &&str)| **known == value && is_typo(key, other);
+                // Labels of the same name have other domains than API groups.
+                let same_name = |other: &str| {
+                    let name = |key: &str| key.split_once('/').map(|(_, name)| name.to_owned());
+                    name(key).is_some() && name(key) == name(other)
+                };
+                let is_near = |(other, known): &(&&str, &&str)| {
+                    **known == value && (is_typo(key, other) || same_name(other))
+                };
                 self.labels.iter().find(is_near).map(|(key, known)| format!("{key}: {known}"))
             }
         }

@@ -178,6 +178,19 @@ impl Flags {
             (self.full_name(key, true), value)
         });
         let of_file: Vec<_> = of_file.collect();
+        let words = keys.iter().flat_map(|(key, value)| match value {
+            Json::Bool(true) => vec![format!("--{key}")],
+            // Off is left out (vLLM's FlexibleArgumentParser, SGLang's ConfigArgumentMerger).
+            Json::Bool(false) | Json::Null => Vec::new(),
+            Json::Array(items) => {
+                [format!("--{key}")].into_iter().chain(items.iter().map(as_text)).collect()
+            }
+            value => vec![format!("--{key}={}", as_text(value))],
+        });
+        let words: Vec<String> = words.collect();
+        let first = self.raw.iter().position(|word| name_of(word).is_some());
+        let first = first.unwrap_or(self.raw.len());
+        self.raw.splice(first..first, words);
         // All flags are known now: this name stands for those of an unread file.
         self.list.retain(|(name, _)| name != "config");
         self.list.splice(..0, of_file);

@@ -631,6 +631,13 @@ impl<'a> Template<'a> {
         })
     }
 
+    /// Returns the ports that the containers beside one open: the routing sidecar's, and what others declare.
+    pub(crate) fn ports_beside(&self, container: &Json) -> Vec<u32> {
+        let sidecar = self.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
+        let others = self.containers().filter(|(other, _)| !std::ptr::eq(*other, container));
+        others.flat_map(|(other, _)| declared(other)).chain(sidecar).collect()
+    }
+
     /// Returns all containers with their JSON paths.
     pub(crate) fn all_containers(&self) -> Vec<(&'a Json, String)> {
         all_containers(self.spec, &self.spec_path)
