@@ -1,7 +1,7 @@
 //! A bundle in a directory.
 
 use super::folders::{Folders, named_in};
-use super::limits::{Limits, exceeded, in_bytes, is_exceeded, read_at_most};
+use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::Tree;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal};
@@ -96,8 +96,10 @@ fn add(
 
 /// Reads a file that may grow while it is read.
 fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let content = read_at_most(regular_file::open(path)?, limit)?;
-    content.ok_or_else(|| exceeded(format!("it is larger than {}", in_bytes(limit))))
+    regular_file::read(path, limit).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => exceeded(format!("it is larger than {}", in_bytes(limit))),
+        _ => error,
+    })
 }
 
 fn failed(shown: &str, path: &str, error: &io::Error) -> Fatal {

@@ -1,6 +1,5 @@
 //! YAML and JSON files at a path of the configuration, which may be a directory.
 
-use super::limits::read_at_most;
 use super::{directory, failure, layout, unreadable};
 use crate::diag::{Code, Fatal};
 use crate::regular_file;
@@ -110,12 +109,14 @@ pub(super) fn read(
     for file in paths {
         let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
         let name = shown(path, below);
-        let read = regular_file::open(&file).and_then(|file| read_at_most(file, limit));
-        let Some(content) = read.map_err(|error| unreadable(&name, &error))? else {
-            let hint = "check that this is the right file: no cluster accepts objects as large";
-            return Err(failure(code, format!("`{name}` is larger than {limit} bytes"), hint));
-        };
-        files.push((name, content));
+        let content = regular_file::read(&file, limit).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                let hint = "check that this is the right file: no cluster accepts objects as large";
+                failure(code, format!("`{name}` is larger than {limit} bytes"), hint)
+            }
+            _ => unreadable(&name, &error),
+        });
+        files.push((name, content?));
     }
 
     Ok(files)

@@ -400,7 +400,8 @@ fn check(object: &Object, values: &Json) -> Result<(), String> {
     let release = Release { namespace: NAMESPACE, values };
     let expected = release.object(object);
     let template = yaml::template(&object.root, object.when.as_ref());
-    let text = render::render(&template, &release)
+    let mut text = String::new();
+    render::render(&template, &release, |part| text.push_str(part))
         .map_err(|problem| format!("{problem} in\n{template}"))?;
     reads_as(&text, expected.as_ref()).map_err(|problem| format!("{problem}\nof\n{template}"))?;
     match (yaml::plain(&object.root), object.root.values().any(Value::has_expression)) {
@@ -434,8 +435,8 @@ proptest! {
     fn rendering_never_panics(template in any_text(), inside in any_text()) {
         let values = values();
         let release = Release { namespace: NAMESPACE, values: &values };
-        let _ = render::render(&template, &release);
-        let _ = render::render(&format!("{{{{ {inside} }}}}"), &release);
+        let _ = render::render(&template, &release, |_| ());
+        let _ = render::render(&format!("{{{{ {inside} }}}}"), &release, |_| ());
     }
 }
 

@@ -151,8 +151,10 @@ fn objects(path: &str, content: &[u8], release: &Release<'_>) -> Vec<Json> {
     }
     let is_template = path.starts_with("templates/") || path.contains("/templates/");
     if is_template {
-        let rendered = render(text, release);
-        return own_yaml(&rendered.unwrap_or_else(|error| panic!("{path}: {error}\n{text}")));
+        let mut rendered = String::new();
+        let result = render(text, release, |part| rendered.push_str(part));
+        result.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+        return own_yaml(&rendered);
     }
     let documents = own_yaml(text);
     let is_crd = path.starts_with("crds/") || path.starts_with("charts/crds/crds/");
