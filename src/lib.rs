@@ -88,6 +88,8 @@ mod add;
 #[cfg(feature = "cli")]
 mod attest;
 #[cfg(feature = "cli")]
+mod build;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "cli")]

@@ -1,0 +1,111 @@
+//! What a build says at its end.
+
+use super::next_steps::NextSteps;
+use super::{BUILD_REPORT, Outcome};
+use crate::chart;
+use crate::escape::Lines;
+use crate::pipeline::upgrade::BuiltChart;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+impl Outcome<'_> {
+    /// Returns the summary of a build that wrote, and the next steps if it changed something.
+    pub(crate) fn written(&self) -> Lines {
+        let mut lines = self.summary();
+        if let Some(lock) = &self.lock.written {
+            lines.push(lock.clone());
+        }
+        lines.append(NextSteps::of(self).map(|next| next.lines()).unwrap_or_default());
+        lines
+    }
+
+    /// Returns a line for each file that a check found to differ.
+    pub(crate) fn differences(&self) -> Lines {
+        let (comparison, out) = (&self.changes.differences, self.request.out);
+        let mut lines = Lines::new();
+        for (word, paths) in [
+            ("missing", &comparison.missing),
+            ("stale", &comparison.stale),
+            ("extra", &comparison.extra),
+            ("foreign", &comparison.foreign),
+        ] {
+            for path in paths {
+                lines.push(format!("{word} {}", out.join(path).display()));
+            }
+        }
+        if self.lock.is_stale {
+            lines.push(format!("stale {}", self.lock_path.display()));
+        }
+        lines
+    }
+
+    /// Returns true if a check found nothing that differs.
+    pub(crate) fn is_current(&self) -> bool {
+        self.changes.differences.is_current() && !self.lock.is_stale
+    }
+
+    /// Returns the verdict of a check.
+    pub(crate) fn verdict(&self) -> String {
+        let out = self.request.out.display();
+        if self.is_current() {
+            return format!("{out} is up to date");
+        }
+        let replace = match self.changes.differences.needs_replace {
+            true => " --replace`, or declare the edits and raise `chart-version",
+            false => "",
+        };
+        format!("{out} is out of date: run `bundle2chart build{replace}`")
+    }
+
+    /// Returns a line per chart, and a total.
+    fn summary(&self) -> Lines {
+        let Outcome { charts, release_bytes, changes, is_first, .. } = self;
+        let mut text = Lines::new();
+        let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
+        for chart in charts {
+            let what = if changes.created.contains(&chart.dir) {
+                "created"
+            } else if changes.updated.contains(&chart.dir) {
+                "updated"
+            } else {
+                "unchanged"
+            };
+            let BuiltChart { templates, crds, bytes, .. } = chart;
+            let bytes_of_release = release_bytes.get(&chart.dir).copied().unwrap_or(0);
+            let share = chart::release_share(bytes_of_release);
+            text.push(format!(
+                "{:<width$}  {what:<9}  {templates:>3} template{}  {crds:>3} CRD{}  release Secret \
+                    {share:>7} of 1 MiB  {:>5} KiB",
+                chart.dir.display(),
+                if *templates == 1 { " " } else { "s" },
+                if *crds == 1 { " " } else { "s" },
+                bytes.div_ceil(1024),
+            ));
+        }
+        for dir in &changes.removed {
+            text.push(format!("{:<width$}  removed", dir.display()));
+        }
+        let mut deployment_files: BTreeMap<_, usize> = BTreeMap::new();
+        // REPORT.md is about all charts, and installs none.
+        let reported = changes
+            .deployment_files
+            .iter()
+            .filter(|file| file.as_path() != Path::new(BUILD_REPORT));
+        for first in reported.filter_map(|file| file.iter().next()) {
+            *deployment_files.entry(first).or_default() += 1;
+        }
+        for (name, count) in deployment_files {
+            let files = if count == 1 { "file" } else { "files" };
+            let what = if *is_first { "created" } else { "updated" };
+            text.push(format!("{:<width$}  {what:<9}  {count:>3} {files}", name.display()));
+        }
+        text.push(format!(
+            "{}: {} created, {} updated, {} unchanged",
+            self.request.out.display(),
+            changes.created.len(),
+            changes.updated.len(),
+            changes.unchanged.len()
+        ));
+        text
+    }
+}
