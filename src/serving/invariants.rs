@@ -365,6 +365,8 @@ invariants! {
         |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::model), "the model is not downloaded";
     ServingKserve Error "engine" "KServe, MergeServingRuntimeAndInferenceServiceSpecs"
         rules::kserve::runtime, "KServe creates no pods";
+    ServingKserve Error "model" "KServe, constants"
+        |view, found| each(view, found, rules::kserve::place), "the engine does not find the model";
     ServingKserve Error "engine" "KServe, presets"
         |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"

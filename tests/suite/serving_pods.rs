@@ -184,6 +184,65 @@ fn router(prefill: &str, resource: &str) -> Vec<Json> {
     ]
 }
 
+/// A router of vLLM's production stack, with the account of a binding.
+fn stack_router(selector: &str, account: &str) -> Vec<Json> {
+    let mut all = router("", "pods");
+    let words = ["--service-discovery=k8s", "--k8s-namespace=models", "--k8s-label-selector"];
+    let container = &mut all[3]["spec"]["template"]["spec"]["containers"][0];
+    container["image"] = json!(image("lmcache/lmstack-router:1"));
+    container["command"] = json!(null);
+    container["args"] = words.into_iter().chain([selector]).collect();
+    all[2]["subjects"][0]["name"] = json!(account);
+    all
+}
+
+/// A HorizontalPodAutoscaler by a metric, and the adapter that serves one.
+fn adapted(name: &str, rule: &str) -> Vec<Json> {
+    let config =
+        format!("rules:\n- seriesQuery: 'vllm:num_requests_waiting{{pod!=\"\"}}'\n  {rule}\n");
+    let metric =
+        json!({"metric": {"name": name}, "target": {"type": "AverageValue", "averageValue": "5"}});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"});
+    let spec = json!({"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 4,
+        "metrics": [{"type": "Pods", "pods": metric}]});
+    vec![
+        object("v1", "ConfigMap", "adapter", &json!({"data": {"config.yaml": config}})),
+        object("autoscaling/v2", "HorizontalPodAutoscaler", "chat", &json!({"spec": spec})),
+    ]
+}
+
+/// A Service of the engine with a monitor that selects it by a label.
+fn watched(key: &str) -> Vec<Json> {
+    let ports = json!([{"name": "http", "port": 8000}]);
+    let labels = json!({"labels": {"example.com/team": "chat"}});
+    let service =
+        json!({"metadata": labels, "spec": {"selector": {"app": "chat"}, "ports": ports}});
+    let spec = json!({"selector": {"matchLabels": {key: "chat"}}, "endpoints": [{"port": "http"}]});
+    vec![
+        object("v1", "Service", "chat", &service),
+        object("monitoring.coreos.com/v1", "ServiceMonitor", "other", &json!({"spec": spec})),
+    ]
+}
+
+/// A Secret that a controller makes of another store.
+fn external(more: &Json) -> Vec<Json> {
+    let mut spec = json!({"target": {"name": "key"}, "data": [{"secretKey": "HF_TOKEN"}]});
+    merge(&mut spec, more);
+    vec![object("external-secrets.io/v1", "ExternalSecret", "store", &json!({"spec": spec}))]
+}
+
+/// A predictor whose engine loads a model that KServe fetches.
+fn fetched(model: &str) -> Vec<Json> {
+    let mut one = workload(
+        &json!({"name": "kserve-container", "command": ["vllm", "serve", model]}),
+        &json!({}),
+    );
+    let container = &mut one["spec"]["template"]["spec"]["containers"][0];
+    container["env"] = json!([{"name": "STORAGE_URI", "value": "pvc://models/chat"}]);
+    let spec = json!({"predictor": {"containers": [container]}});
+    vec![object("serving.kserve.io/v1beta1", "InferenceService", "own", &json!({"spec": spec}))]
+}
+
 fn quota(hard: &Json, limits: bool) -> Vec<Json> {
     let quota = object("v1", "ResourceQuota", "team", &json!({"spec": {"hard": hard}}));
     let range = object("v1", "LimitRange", "team", &json!({"spec": {"limits": []}}));
@@ -279,6 +338,11 @@ fn rows() -> Vec<Row> {
         one["startupProbe"] = json!({"httpGet": null, "exec": {"command": ["curl", "-f", "http://127.0.0.1:8000/health"]}});
         one["readinessProbe"] = json!({"httpGet": {"scheme": "HTTPS", "port": port}});
         one
+    };
+    let unscaled = || json!({"spec": {"replicas": null}});
+    let token = |key: &str| {
+        let source = json!({"secretKeyRef": {"name": "key", "key": key}});
+        json!({"env": [{"name": "HF_TOKEN", "valueFrom": source}]})
     };
     let behind = |port: u32| {
         let proxy = json!({"name": "proxy", "image": image("example.com/proxy:1"),
@@ -1530,6 +1594,77 @@ fn rows() -> Vec<Row> {
             vec![object("v1", "Secret", "key", &json!({"data": {"key": "hf_abc"}}))],
             "serving-pod",
             "it must be base64",
+        ),
+        // What routers and monitors select, and adapters and stores serve.
+        ("a router", none(), none(), stack_router("app=chat", "router"), "", ""),
+        (
+            "a router of nothing",
+            none(),
+            none(),
+            stack_router("app=chat,release=other", "router"),
+            "serving-transfer",
+            "selects no pods",
+        ),
+        (
+            "the account of no router",
+            none(),
+            none(),
+            stack_router("app=chat", "other"),
+            "serving-picker-rights",
+            "cannot list, watch pods",
+        ),
+        (
+            "a metric",
+            none(),
+            unscaled(),
+            adapted("vllm_waiting", "name: {as: vllm_waiting}"),
+            "",
+            "",
+        ),
+        (
+            "a series",
+            none(),
+            unscaled(),
+            adapted("vllm:num_requests_waiting", "metricsQuery: x"),
+            "",
+            "",
+        ),
+        (
+            "any",
+            none(),
+            unscaled(),
+            adapted("vllm_waiting", "name: {matches: a, as: \"${1}\"}"),
+            "",
+            "",
+        ),
+        (
+            "no metric",
+            none(),
+            unscaled(),
+            adapted("vllm:num_requests_waiting", "name: {as: vllm_waiting}"),
+            "serving-autoscaler",
+            "which the adapter does not serve",
+        ),
+        ("a Service", none(), none(), watched("example.com/team"), "", ""),
+        ("its pods", none(), none(), watched("app"), "serving-selector", "selects no Services"),
+        ("a key", token("HF_TOKEN"), none(), external(&none()), "", ""),
+        (
+            "all keys",
+            token("token"),
+            none(),
+            external(&json!({"dataFrom": [{"extract": {}}]})),
+            "",
+            "",
+        ),
+        ("no key", token("token"), none(), external(&none()), "serving-pod", "has no key `token`"),
+        ("a place", none(), none(), fetched("/mnt/models"), "", ""),
+        (
+            "another place",
+            none(),
+            none(),
+            fetched("/mnt/model"),
+            "serving-kserve",
+            "fetches models to",
         ),
         // A proxy beside the engine has its own port and TLS.
         ("a local engine", local(8443), behind(8443), vec![], "", ""),

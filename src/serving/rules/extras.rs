@@ -1,11 +1,12 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
+use super::super::view::config_map;
 use super::super::view::pods::{Part, Template, is_placeholder, is_true, list, text, text_or};
 use super::super::view::{Indexed, Manifest, View, group_of};
 use super::picker::{pickers_of, service_of};
 use super::pod::requests;
-use crate::diag::{Code, Severity};
+use crate::diag::{Code, Severity, suggest};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,18 +95,59 @@ const SOURCES: [Source; 5] = [
     ("external", &["metric/name"], VALUES, false),
 ];
 
-/// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
-fn sources(view: &View<'_>, found: &mut Found) {
+/// Returns the metrics of whole HorizontalPodAutoscalers, with their number in the list.
+fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, usize, &'v Json)> {
     let scalers = view.of_kind(SCALERS[0]);
     // What has no target is completed by an overlay.
     let whole = scalers.filter(|(_, scaler)| {
         scaler.api_version() == "autoscaling/v2" && reference(scaler).is_some()
     });
-    let metrics = whole.flat_map(|(owner, scaler)| {
+    whole.flat_map(|(owner, scaler)| {
         let all = list(scaler.spec(), "metrics").iter().enumerate();
         all.map(move |(index, metric)| (owner, scaler, index, metric))
-    });
-    for (owner, scaler, index, metric) in metrics {
+    })
+}
+
+/// Returns the names of the metrics that Prometheus Adapters in the manifests serve by a list of rules;
+/// `None` without one, or if a name depends on series.
+fn adapted(view: &View<'_>, rules: &str) -> Option<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    let maps = view.of_kind("ConfigMap").filter_map(|(_, map)| map.map("/data"));
+    let texts = maps.flat_map(serde_json::Map::values).filter_map(Json::as_str);
+    for text_of_file in texts.filter(|text| text.contains("seriesQuery:")) {
+        let config = config_map::parse(text_of_file).ok()?;
+        for rule in list(&config, rules) {
+            let series = text(rule, "seriesQuery").split('{').next();
+            let name = match rule.get("name") {
+                Some(name) => name.get("as").and_then(Json::as_str),
+                None => series,
+            };
+            names.insert(name.filter(|name| !name.is_empty() && !name.contains('$'))?.to_owned());
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+/// Reports metrics that the adapter in the manifests does not serve.
+fn adapter(view: &View<'_>, found: &mut Found) {
+    for (key, rules) in [("pods", "rules"), ("object", "rules"), ("external", "externalRules")] {
+        let Some(known) = adapted(view, rules) else { continue };
+        for (owner, scaler, index, metric) in metrics(view) {
+            let name = metric.pointer(&format!("/{key}/metric/name")).and_then(Json::as_str);
+            let Some(name) = name.filter(|name| !known.contains(*name)) else { continue };
+            let message =
+                format!("{scaler} uses metric `{name}`, which the adapter does not serve");
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let path = format!(".spec.metrics[{index}].{key}.metric.name");
+            // Another adapter may.
+            found.push(owner, path, message, suggest::hint(name, &known, "metrics")).warning();
+        }
+    }
+}
+
+/// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
+fn sources(view: &View<'_>, found: &mut Found) {
+    for (owner, scaler, index, metric) in metrics(view) {
         let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
         let Some((key, required, values, is_both)) = source else { continue };
         let has = |name: &str| {
@@ -190,6 +232,7 @@ fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
+    adapter(view, found);
     sources(view, found);
     idle(view, found);
     let scaled: BTreeSet<usize> =

@@ -208,7 +208,10 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     // With SSRF protection, sidecars watch the pods of the pool.
     let sidecars = view.sidecars().filter(|(_, one)| one.flags.is_on("enable-ssrf-protection"));
     let sidecars = sidecars.map(|(pods, one)| (pods, "sidecar", watching(&one.flags).to_vec()));
-    let routers = routers(view).filter(|(.., flags)| flags.is_on("service-discovery"));
+    let discovers = |flags: &Flags| {
+        flags.is_on("service-discovery") && flags.text("service-discovery") != Some("static")
+    };
+    let routers = routers(view).filter(|(.., flags)| discovers(flags));
     let routers = routers.map(|(pods, ..)| (pods, "router", vec![("", "pods", &READ[1..])]));
     for (template, who, needed) in sidecars.chain(routers) {
         let account = text(template.spec, "serviceAccountName");

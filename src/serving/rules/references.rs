@@ -31,13 +31,23 @@ fn references(spec: &Json) -> Vec<PodReference<'_>> {
     all
 }
 
-/// Returns the keys of a ConfigMap or Secret.
+/// Objects of which controllers make Secrets, and the JSON pointer of the Secret's name, which is their own
+/// by default.
+const MAKERS: [(&str, &str); 2] =
+    [("ExternalSecret", "/spec/target/name"), ("SealedSecret", "/spec/template/metadata/name")];
+
+/// Returns the keys of a ConfigMap or Secret, or of the one that a controller makes; none if they are not
+/// known.
 fn keys(object: &Manifest) -> Vec<&str> {
-    ["data", "stringData", "binaryData"]
-        .iter()
-        .filter_map(|key| object.json.get(key)?.as_object())
-        .flat_map(|map| map.keys().map(String::as_str))
-        .collect()
+    let json = &object.json;
+    if ["/spec/dataFrom", "/spec/target/template"].iter().any(|at| json.pointer(at).is_some()) {
+        return Vec::new();
+    }
+    let maps =
+        ["/data", "/stringData", "/binaryData", "/spec/encryptedData", "/spec/template/data"];
+    let maps = maps.iter().filter_map(|at| json.pointer(at)?.as_object());
+    let of_external = list(object.spec(), "data").iter().map(|one| text(one, "secretKey"));
+    maps.flat_map(|map| map.keys().map(String::as_str)).chain(of_external).collect()
 }
 
 /// Returns the keys that a reference needs: those that it names, or for a volume the files that
@@ -175,12 +185,24 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
     }
 
+    let mut made: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
+    for (kind, pointer) in MAKERS {
+        for (_, maker) in view.of_kind(kind) {
+            made.entry(maker.text(pointer).unwrap_or(maker.name())).or_default().push(maker);
+        }
+    }
+    let maker = |kind: &str, name: &str, pods: &Manifest| {
+        let makers = made.get(name).filter(|_| kind == "Secret")?;
+        makers.iter().find(|maker| maker.may_share_namespace(pods)).copied()
+    };
+
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
     for (pods, reference) in &all {
         let PodReference { kind, name, .. } = reference;
         let manifest = pods.manifest;
         let mut found = found.at(pods.owner, format!("{}{}", pods.spec_path, reference.path));
-        if let Some((_, object)) = view.named(kind, name, manifest) {
+        let object = view.named(kind, name, manifest).map(|(_, object)| object);
+        if let Some(object) = object.or_else(|| maker(kind, name, manifest)) {
             on_one_node(pods, object, &mut found);
             on_disk(view, object, &mut found);
             let known = keys(object);

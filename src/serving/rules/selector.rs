@@ -329,7 +329,13 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                     && !others.any(|(_, other)| other.may_share_namespace(candidate.owner))
             };
             let elsewhere = selected(view, kind, &wanted, None).into_iter().find(is_free);
+            let mut of_pods = selected(view, "Service", &wanted, near).into_iter();
+            let of_pods = of_pods.find(|_| of_services);
             let (hint, is_certain) = match (label, elsewhere, meant.next()) {
+                _ if of_pods.is_some() => (
+                    "select by labels of the Service: these are labels of its pods".to_owned(),
+                    true,
+                ),
                 (Some(label), ..) => (format!("select by `{label}`, which the {what} have"), true),
                 (None, Some(other), _) => {
                     let namespace = other.owner.namespace();

@@ -5,7 +5,8 @@ use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, commands, is_moved, text, variable, variable_or,
+    Engine, Program, Sidecar, Template, Variable, commands, is_moved, is_placeholder, text,
+    variable, variable_or,
 };
 use super::addresses::{is_closed, names_in};
 use super::join::known;
@@ -170,10 +171,17 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     }
 }
 
-/// Names in commands and images of SGLang's router.
-const ROUTERS: [&str; 4] = ["sglang_router", "sglang-router", "sgl-router", "sgl-model-gateway"];
+/// Names in commands and images of the routers of SGLang and of vLLM's production stack.
+const ROUTERS: [&str; 6] = [
+    "lmstack-router",
+    "sgl-model-gateway",
+    "sgl-router",
+    "sglang-router",
+    "sglang_router",
+    "vllm-router",
+];
 
-/// Returns the pods of SGLang's routers, with the paths of their containers, and their flags.
+/// Returns the pods of these routers, with the paths of their containers, and their flags.
 pub(super) fn routers<'v, 'a>(
     view: &'v View<'a>,
 ) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
@@ -214,6 +222,7 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     }
 
     for (template, path, flags) in routers(view) {
+        discovered(view, template, &flags, &mut found.at(template.owner, &path));
         selected(view, template, &flags, &mut found.at(template.owner, &path));
         for three in flags.raw.windows(3).filter(|three| three[0] == "--prefill") {
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
@@ -241,6 +250,35 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
                 );
                 found.push(template.owner, &path, message, "write the port of prefill");
             }
+        }
+    }
+}
+
+/// Checks that a router selects pods, if there are engines in the namespace where it looks for them.
+fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
+    // Of SGLang, and of the production stack (parsers of their arguments).
+    for (flag, namespace, usual) in [
+        ("selector", "service-discovery-namespace", ""),
+        ("k8s-label-selector", "k8s-namespace", "default"),
+    ] {
+        let labels = flags.all(flag).into_iter().flat_map(|all| all.split(','));
+        let labels: Option<Vec<_>> = labels.map(|label| label.split_once('=')).collect();
+        let labels = labels.filter(|labels| !labels.is_empty());
+        let (Some(labels), Some(namespace)) = (labels, flags.text_or(namespace, usual)) else {
+            continue;
+        };
+        let engines = view.engines().map(|(pods, _)| pods);
+        let near: Vec<_> = engines.filter(|pods| pods.manifest.may_be_in(namespace)).collect();
+        let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
+        let has = |pods: &&Template<'_>| {
+            labels.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
+        };
+        if let Some(pods) = near.first()
+            && !labels.iter().any(is_open)
+            && !near.iter().any(has)
+        {
+            let message = format!("`--{flag}` of {router} selects no pods");
+            found.push(message, format!("write labels of pods, such as those of {pods}"));
         }
     }
 }
