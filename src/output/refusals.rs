@@ -220,3 +220,6 @@ fn name_some(paths: &BTreeSet<String>) -> String {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     diag::listed(diag::quoted(&paths), NAMED_FILES)
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,3 +71,6 @@ fn foreign_file(folder: &Path) -> io::Result<Option<PathBuf>> {
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

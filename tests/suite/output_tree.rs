@@ -13,6 +13,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod messages;
+
 const WRITE: Mode = Mode::Write { replace: false };
 
 /// Writes without an error or a warning, or returns the errors.
@@ -300,9 +302,18 @@ fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
     let without = lws("1.0.0");
     let written = write(&home.out(), std::slice::from_ref(&without), true).unwrap();
     assert!(!lock.exists(), "{written:?}");
-    home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
-    home.write(std::slice::from_ref(&without));
-    assert!(!lock.exists());
+    // Another time, up to the size of any that Helm writes.
+    let of_size = |size: usize| {
+        let more = "0".repeat(size - LOCK_OF_HELM.len());
+        LOCK_OF_HELM.replace("generated: ", &format!("generated: {more}"))
+    };
+    for text in [LOCK_OF_HELM.to_owned(), of_size(4096)] {
+        home.put("lws/1.0.0/Chart.lock", &text);
+        home.write(std::slice::from_ref(&without));
+        assert!(!lock.exists());
+    }
+    home.put("lws/1.0.0/Chart.lock", &of_size(4097));
+    assert_eq!(codes(&home.refused(std::slice::from_ref(&without), true)), [Code::ForeignFile]);
 
     // Anything else in it is foreign.
     for (from, to) in [
