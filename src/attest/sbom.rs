@@ -119,3 +119,6 @@ fn serial_number(hex: &str) -> String {
         part(20, 32)
     )
 }
+
+#[cfg(test)]
+mod tests;
