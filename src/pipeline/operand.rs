@@ -193,3 +193,6 @@ fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,11 @@
 use super::*;
 use crate::bundle::manifests;
-use crate::pipeline::samples::config;
+use crate::pipeline::samples::{LAMP, config};
 
 /// Returns the messages and hints about one gate in a chart with these objects, as `KIND/NAME`.
 fn found(object: &str, objects: &[&str]) -> Vec<(String, String)> {
     let text = format!(
-        "[[bundle]]\nname = \"a\"\npath = \"a\"\n\
-         ready = [{{ jsonpath = \".status.state\", value = \"a\", object = \"{object}\" }}]\n"
+        "{LAMP}ready = [{{ jsonpath = \".status.state\", value = \"a\", object = \"{object}\" }}]\n"
     );
     let config = config(&text);
     let mut found = Diagnostics::new();

@@ -208,13 +208,14 @@ fn count(value: &Json) -> usize {
 }
 
 /// Returns the items of a List, or the object.
-fn flatten(object: Json) -> Vec<Json> {
-    let list = object.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match object {
-        Json::Object(mut map) if list => match map.shift_remove("items") {
-            Some(Json::Array(items)) => items,
-            _ => vec![Json::Object(map)],
-        },
-        other => vec![other],
+fn flatten(mut object: Json) -> Vec<Json> {
+    let kind = object.get("kind").and_then(Json::as_str);
+    let is_list = kind.is_some_and(|kind| kind.ends_with("List"));
+    match object.get_mut("items") {
+        Some(Json::Array(items)) if is_list => std::mem::take(items),
+        _ => vec![object],
     }
 }
+
+#[cfg(test)]
+mod tests;

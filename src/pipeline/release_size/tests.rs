@@ -1,6 +1,6 @@
 use super::*;
 use crate::chart::{Install, RELEASE_LIMIT, RELEASE_WARN};
-use crate::pipeline::samples::config;
+use crate::pipeline::samples::{LAMP, config};
 use std::collections::BTreeMap;
 
 fn chart(name: &str, release_bytes: usize) -> Chart {
@@ -15,8 +15,7 @@ fn chart(name: &str, release_bytes: usize) -> Chart {
 }
 
 fn bundle(settings: &str) -> BundleConfig {
-    let text = format!("[[bundle]]\nname = \"lamps\"\npath = \"bundle\"\n{settings}");
-    config(&text).bundles.remove(0)
+    config(&format!("{LAMP}{settings}")).bundles.remove(0)
 }
 
 /// Sizes of the charts with a placement of CRDs, with or without descriptions.

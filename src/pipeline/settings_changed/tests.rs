@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests write an output directory")]
 
 use super::*;
-use crate::pipeline::samples::config;
+use crate::pipeline::samples::{LAMP, config};
 use std::os::unix::fs::symlink;
 
 /// Returns Chart.yaml with these annotations, as a chart has them.
@@ -70,9 +70,7 @@ fn a_move_of_crds_is_reported_with_what_to_do_in_the_cluster() {
 
 #[test]
 fn other_namespaces_are_an_error_unless_the_user_wrote_them() {
-    let config = config(
-        "[[bundle]]\nname = \"other\"\npath = \"a\"\n[[bundle]]\nname = \"lamp\"\npath = \"a\"\n",
-    );
+    let config = config(&(LAMP.replace("lamp", "other") + LAMP));
     let roles = "its Roles become ClusterRoles for all namespaces";
     let fewer = "custom resources in other namespaces are no longer reconciled";
     for (before, now, expected) in [
@@ -105,7 +103,7 @@ fn other_namespaces_are_an_error_unless_the_user_wrote_them() {
 
         // The namespaces of another bundle, and those that are written.
         assert_eq!(watch_changed(out, &new, &config.bundles[..1]), None);
-        let written = self::config("[[bundle]]\nname = \"lamp\"\npath = \"a\"\nwatch = \"all\"\n");
+        let written = self::config(&format!("{LAMP}watch = \"all\"\n"));
         assert_eq!(watch_changed(out, &new, &written.bundles), None);
         // The chart of the same version has them already.
         put(out, "lamp/1.1.0", &metadata("templates", now));
