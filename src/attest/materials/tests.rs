@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests write files")]
+
 use super::*;
 use std::fs::File;
 

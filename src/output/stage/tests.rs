@@ -252,6 +252,9 @@ fn an_exchange_that_is_not_supported_is_no_error() {
     assert!(exchange(&inner, &home.path().join("missing")).is_err());
 }
 
+/// A file and the paths that it lists, as an ownership file does.
+type Listing<'a> = (&'a str, &'a [&'a str]);
+
 /// A step that fails, and its message.
 type Failing = (fn(&Stage) -> Result<(), Fatal>, &'static str);
 
@@ -267,7 +270,7 @@ fn errors_name_the_step_and_the_path() {
     };
     let marker = ownership::FILE_NAME;
     let ready = format!("{READY}/{marker}");
-    let rows: &[(&[(&str, &[&str])], Failing)] = &[
+    let rows: &[(&[Listing<'_>], Failing)] = &[
         (
             &[(".bundle2chart-stage/ready/file", &[])],
             (

@@ -6,6 +6,9 @@ use semver::Version;
 /// user wants to upgrade at once.
 type Row = (&'static str, Option<&'static [&'static str]>, u64, bool);
 
+/// A message and its hint.
+type Told = (&'static str, Option<&'static str>);
+
 #[test]
 fn an_upgrade_stops_at_required_versions_or_names_them() {
     let release_notes = "install the required versions first, or read the operator's release notes";
@@ -15,7 +18,7 @@ fn an_upgrade_stops_at_required_versions_or_names_them() {
     let no_path = "read the operator's release notes before you install it: OLM would not upgrade";
     let many: &[&str] =
         &["1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0", "1.9.0", "2.0.0"];
-    let rows: &[(Row, Option<&str>, &[(&str, Option<&str>)])] = &[
+    let rows: &[(Row, Option<&str>, &[Told])] = &[
         // Installed, and one step.
         (("", Some(&[]), 0, false), None, &[]),
         (("", Some(&["2.0.0"]), 0, true), None, &[]),

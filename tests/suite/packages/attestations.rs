@@ -95,9 +95,18 @@ fn provenance_lists_the_inputs_of_every_source() {
     );
     assert_eq!(inputs(&case, &found), ["bundles.toml", "more/lamps.toml", "bundles.lock", &purl]);
 
+    // Without its entry in the lock, the image may be another one than that of the chart.
+    case.remove("bundles.lock");
+    let seen = case.run(&["package", "-d", "packages", "--attest"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(
+        seen.stderr.contains("error[lock-stale]: bundles.lock has no entry"),
+        "{}",
+        seen.text()
+    );
+
     // An image layout in a directory, which is not in the lock.
     case.write("bundles.toml", "[[bundle]]\nname = \"lamps\"\npath = \"images\"\n");
-    case.remove("bundles.lock");
     let mut layout = crate::support::image::Layout::default();
     layout.image(&image, &catalog::bundle_image("1.2.3"));
     std::fs::remove_dir_all(case.path("images")).expect("removed");
