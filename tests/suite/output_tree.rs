@@ -490,6 +490,12 @@ fn recovers_what_a_killed_build_left() {
     home.put(".bundle2chart-stage/old/lws/1.0.0/.bundle2chart", "");
     home.write(&[lws("1.1.0")]);
     assert!(!stage.exists());
+    // Killed when it had the lock, or just before it returned it.
+    for path in [".bundle2chart-lock", ".bundle2chart-stage/new/file"] {
+        let left = home.put(path, "");
+        home.write(&[lws("1.1.0")]);
+        assert!(!left.exists() && !stage.exists());
+    }
     assert_eq!(inode(&home.out().join("notes.txt")), notes);
 }
 
@@ -501,7 +507,9 @@ fn completes_the_deployment_files_after_a_kill() {
         paths.map(|path| ((*path).to_owned(), text.into())).collect()
     };
     let write = |files| write_with(&home.out(), &[lws("1.0.0")], Some(&files), false).unwrap();
-    write(deployment("old", &["gone/away.yaml"]));
+    let written = write(deployment("old", &["gone/away.yaml"]));
+    let all = ["all.yaml", "folder/part.yaml", "gone/away.yaml"].map(PathBuf::from);
+    assert_eq!(written.deployment_files, all);
     let other = Home::new();
     write_with(&other.out(), &[lws("1.0.0")], Some(&deployment("new", &[])), false).unwrap();
 
@@ -535,6 +543,26 @@ fn a_build_that_is_not_finished_leaves_nothing() {
     build.stage(&lws("1.1.0"), &mut found).unwrap();
     drop(build);
     assert_eq!(home.files(), before);
+}
+
+#[test]
+fn versions_that_are_no_longer_kept_are_removed_also_if_no_chart_changes() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0"), chart("gone/1.0.0", "1.0.0", &[])]);
+    home.write(&[lws("1.1.0")]);
+    let outdated = ["lws/1.0.0", "gone/1.0.0"].map(PathBuf::from);
+    let finish = |mode| {
+        let mut found = Diagnostics::new();
+        let build = OutputDirectory::open(&home.out(), mode, &mut found).unwrap();
+        let staged = build.stage(&lws("1.1.0"), &mut found).unwrap();
+        build.finish(&[staged], &outdated, None, &mut found).unwrap()
+    };
+    let found = finish(Mode::Check);
+    assert_eq!(found.differences.extra, outdated);
+    assert!(home.out().join("lws/1.0.0").exists());
+    assert_eq!(finish(WRITE).removed, outdated);
+    assert!(home.out().join("lws/1.1.0").exists());
+    assert!(!home.out().join("lws/1.0.0").exists() && !home.out().join("gone").exists());
 }
 
 #[test]
@@ -611,4 +639,13 @@ fn refuses_paths_that_lead_elsewhere() {
     let twice = [chart("a", "1", &[]), chart("a", "1", &[])];
     assert_eq!(codes(&write(out, &twice, true).unwrap_err()), [Code::ChartPath]);
     assert_eq!(codes(&write(out, &[chart("a", "1\n", &[])], true).unwrap_err()), [Code::ChartPath]);
+
+    // Staged one by one.
+    let home = Home::new();
+    let mut found = Diagnostics::new();
+    let build = OutputDirectory::open(&home.out(), WRITE, &mut found).unwrap();
+    let staged = nested.map(|chart| build.stage(&chart, &mut found).unwrap());
+    assert_eq!(build.finish(&staged, &[], None, &mut found), None);
+    assert_eq!(codes(&found), [Code::ChartPath]);
+    assert!(!home.out().exists());
 }

@@ -77,7 +77,8 @@ fn older_versions_are_of_bundle2chart_and_sorted_from_the_newest() {
     assert_eq!(older("lamp/1.2.0", "1.2.1"), [next]);
     // The one that is replaced.
     assert_eq!(older("flat", "1.3.0"), [""; 0]);
-    // The layout was versioned before.
+    // The layout was flat before, or versioned.
+    assert_eq!(older("flat/1.3.0", "1.3.0"), ["flat"]);
     assert_eq!(older("lamp", "1.2.1"), ["lamp/1.2.0", next]);
 }
 
