@@ -70,8 +70,7 @@ fn of_chart(
         ));
     }
 
-    // Edits that restore the content of the chart need no permission.
-    if replace || found.is_current() {
+    if replace {
         return;
     }
     let is_other =
