@@ -178,3 +178,31 @@ metadata: {name: lamp}
         [""; 0]
     );
 }
+
+#[test]
+fn a_later_version_that_is_replaced_is_found_in_the_names_of_bundles() {
+    let home = tempfile::tempdir().unwrap();
+    write_bundle(home.path());
+    let config = config(&table(home.path(), ""));
+    let sources = SourceResolver::of(&config, Access::default());
+    let mut found = Diagnostics::new();
+    let files = sources.fetch(&config.bundles[0].source, None, &mut found).unwrap();
+    let mut bundle = bundle::load(&files, &mut found).unwrap();
+    for (replaces, skips, expected) in [
+        ("", &[] as &[&str], None),
+        ("lamp-operator.v1.2.2", &[], None),
+        ("lamp-operator.v1.2.3", &["lamp-operator.v1.2.3+4"], None),
+        ("lamp-operator.v1.2.4", &[], Some("1.2.4")),
+        ("lamp-operator.1.2.4", &[], Some("1.2.4")),
+        (
+            "lamp.operator.v1.2.4",
+            &["lamp-operator.v1.2.5-1", "lamp-operator.v1.2.2"],
+            Some("1.2.5-1"),
+        ),
+        ("lamp-operator", &["lamp-operator.v2"], None),
+    ] {
+        bundle.edges.replaces = replaces.to_owned();
+        bundle.edges.skips = skips.iter().map(|skip| (*skip).to_owned()).collect();
+        assert_eq!(replaces_later(&bundle).as_deref(), expected, "{replaces} {skips:?}");
+    }
+}
