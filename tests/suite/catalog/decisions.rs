@@ -93,6 +93,7 @@ fn a_default_of_watch_that_changes_stops_until_it_is_written() {
         assert!(said.contains("supports AllNamespaces, which is the default"), "{said}");
         assert!(said.contains("write watch = \"own\" to keep it, or watch = \"all\" to accept"));
         assert!(said.contains("become ClusterRoles for all namespaces, including get, list"));
+        assert!(said.contains("--> manifests/csv.yaml:25:7\n"), "{said}");
     }
     refused(&case, &["build", "--locked"], "error[lock-stale]");
 
