@@ -683,6 +683,16 @@ fn revisions_of_git() {
     );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
+    // Errors about a chart or a revision name both.
+    let seen = case.run(&["diff", "--rev", "HEAD", "missing", NAME]);
+    assert!(seen.stderr.contains("--> HEAD:missing\n"), "{}", seen.text());
+    let values = format!("out/{NAME}/values.yaml");
+    let good = case.read(&values);
+    case.write(&values, "a: [\n");
+    git(&["commit", "--quiet", "-m", "damaged", &values]);
+    case.write(&values, good);
+    let seen = case.run(&["diff", "--rev", "HEAD", NAME]);
+    assert!(seen.stderr.contains(&format!("--> HEAD:{NAME}/values.yaml")), "{}", seen.text());
     // Without a committed output folder, what the lock says.
     git(&["rm", "-r", "--quiet", "--cached", "out"]);
     let registry = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/registry");

@@ -151,7 +151,7 @@ fn is_crds(folder: &str) -> bool {
 
 /// Reads a chart directory or package; `None` if the path is neither.
 pub(super) fn chart_at(path: &Path) -> Result<Option<(ChartTree, Form)>, Fatal> {
-    if path.is_dir() && charts::is_chart(path) {
+    if charts::is_chart(path) {
         return charts::read_folder(path).map(|tree| Some((tree, Form::Directory)));
     }
     let tree = if path.is_file() { charts::read_package(path)? } else { None };
