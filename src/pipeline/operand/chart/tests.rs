@@ -3,8 +3,9 @@ use serde_json::json;
 
 #[test]
 fn lists_are_their_items_and_other_documents_are_refused() {
-    let of =
-        |text: &str| objects_of([(true, "crds/a.yaml", ""), (false, "templates/a.yaml", text)]);
+    let of = |text: &str| {
+        objects_of([(true, "crds/a.yaml", ""), (false, "templates/a.yaml", text)], 100)
+    };
     let object =
         |name: &str| json!({ "apiVersion": "v1", "kind": "A", "metadata": { "name": name } });
     let allow_list = json!({ "apiVersion": "a.example.com/v1", "kind": "AllowList", "items": {} });
@@ -29,7 +30,7 @@ fn lists_are_their_items_and_other_documents_are_refused() {
             .collect();
         assert_eq!(of(&text).unwrap(), expected);
     }
-    let found = objects_of([(true, "crds/a.yaml", object("a").to_string().as_str())]).unwrap();
+    let found = objects_of([(true, "crds/a.yaml", object("a").to_string().as_str())], 100).unwrap();
     assert_eq!(found[0].0, Placement::Crds);
 
     let why =
@@ -40,6 +41,18 @@ fn lists_are_their_items_and_other_documents_are_refused() {
     for text in ["kind: A\n", "apiVersion: v1\n", "apiVersion: v1\nkind: 1\n", "- a\n", "a\n"] {
         assert_eq!(*of(text).unwrap_err(), expected, "{text}");
     }
+}
+
+#[test]
+fn a_chart_with_too_many_values_is_refused() {
+    // Three values and a map.
+    let text = "apiVersion: v1\nkind: A\na: 1\n";
+    let charts = |count: usize| {
+        objects_of((0..count).map(|_| (false, "templates/a.yaml", text)), 8).map(|all| all.len())
+    };
+    assert_eq!(charts(2), Ok(2));
+    let why = "`templates/a.yaml` exceeds the limit of 8 values in a chart";
+    assert_eq!(charts(3).unwrap_err().message, why);
 }
 
 #[test]
