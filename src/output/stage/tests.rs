@@ -207,6 +207,21 @@ fn a_chart_that_is_not_staged_is_removed_with_its_empty_parents() {
     }
 }
 
+/// The directory from which [`Stage::recover`] puts charts back.
+#[test]
+fn a_chart_that_is_moved_away_for_a_moment_has_a_place() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    build(&out, two_moves, "old");
+    let (_lock, stage) = started(&out, two_moves);
+    put(&stage, &chart(CHART, "new"));
+    let place = out.join(STAGE).join("old");
+    fs::write(&place, "").unwrap();
+    let found = stage.install(&[Path::new(CHART)]).unwrap_err();
+    let shown = place.join("lws").display().to_string();
+    assert_eq!(found.message, format!("cannot create `{shown}`: Not a directory (os error 20)"));
+}
+
 /// A file that was deleted after its inspection cannot be linked, nor can any on some file systems.
 #[test]
 fn files_that_cannot_be_linked_are_written() {
