@@ -716,6 +716,13 @@ fn revisions_of_git() {
     );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
+    let lock = case.read("bundles.lock");
+    case.write("bundles.lock", "version = [\n");
+    git(&["commit", "--quiet", "-m", "damaged", "bundles.lock"]);
+    case.write("bundles.lock", lock);
+    let seen = case.run(&["diff", "--rev", "HEAD", NAME]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("--> bundles.lock at HEAD:1"), "{}", seen.text());
     for revision in ["no-such-revision", "--output=x", ""] {
         let seen = case.run(&["diff", &format!("--rev={revision}"), NAME]);
         assert_eq!(seen.code, Some(2));

@@ -3,7 +3,7 @@ use super::*;
 /// As if the directory of this package were a chart in the directory around it.
 #[test]
 fn a_chart_that_contains_the_working_directory_is_not_replaced() {
-    let here = std::env::current_dir().unwrap();
+    let here = fs::canonicalize(".").unwrap();
     let (out, name) = (here.parent().unwrap(), here.file_name().unwrap());
     let directory = OutputDirectory::open(out, Mode::Check, &mut Diagnostics::new()).unwrap();
     let missing = Path::new("no-such-chart");
