@@ -16,6 +16,8 @@ mod models;
 pub mod operand;
 mod release_size;
 pub mod revision;
+#[cfg(test)]
+mod samples;
 mod selection;
 mod settings_changed;
 mod threads;

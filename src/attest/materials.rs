@@ -117,3 +117,6 @@ fn file(path: &Path, diagnostics: &mut Diagnostics) -> Option<Json> {
     });
     Some(content(&name, &diagnostics.report(read)?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,10 +47,10 @@ fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<Stri
         images::pulled(&images::collect(&objects, None, None)).into_iter().collect();
 
     // Operators deploy images that no object of the chart names.
-    let empty = Vec::new();
-    let metadata = documents("Chart.yaml", tree.get("Chart.yaml").unwrap_or(&empty))?;
+    let (file, empty) = ("Chart.yaml", Vec::new());
+    let metadata = documents(file, tree.get(file).unwrap_or(&empty))?;
     let declared = metadata.first().and_then(|metadata| metadata["annotations"][IMAGES].as_str());
-    for list in documents("Chart.yaml", declared.unwrap_or_default().as_bytes())? {
+    for list in documents(file, declared.unwrap_or_default().as_bytes())? {
         let images = list.as_array().into_iter().flatten();
         found.extend(images.filter_map(|image| image["image"].as_str().map(str::to_owned)));
     }
@@ -119,3 +119,6 @@ fn serial_number(hex: &str) -> String {
         part(20, 32)
     )
 }
+
+#[cfg(test)]
+mod tests;

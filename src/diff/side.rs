@@ -81,7 +81,7 @@ pub struct ChartFacts {
 }
 
 /// Facts of a bundle outside of its objects. A fact that one side does not know is not compared.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BundleFacts {
     /// Name of the ClusterServiceVersion; empty if unknown.
     pub csv: String,

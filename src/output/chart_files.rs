@@ -80,3 +80,6 @@ impl<'a> OwnedFiles<'a> {
         files.chain([(ownership::FILE_NAME, self.marker.as_bytes())])
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,21 +125,4 @@ pub(crate) fn precedence(version: &str) -> (Option<semver::Version>, String) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn charts_are_named_as_a_shell_completes_them() {
-        for (text, expected) in [
-            ("lamp", ("lamp", None)),
-            ("lamp/", ("lamp", None)),
-            ("lamp@1.0.0", ("lamp", Some("1.0.0"))),
-            ("lamp/1.0.0/", ("lamp", Some("1.0.0"))),
-            ("out/lamp/", ("lamp", None)),
-            ("out/lamp/1.0.0", ("lamp", Some("1.0.0"))),
-        ] {
-            let ChartName { name, version } = ChartName::parse(text, Path::new("out"));
-            assert_eq!((name, version), expected, "{text}");
-        }
-    }
-}
+mod tests;

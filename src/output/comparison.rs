@@ -105,3 +105,6 @@ pub(super) fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal>
     orphans.sort();
     Ok(orphans)
 }
+
+#[cfg(test)]
+mod tests;

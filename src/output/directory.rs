@@ -336,3 +336,6 @@ pub fn write(
     diagnostics.no_errors_since(before)?;
     directory.finish(&staged, &[], deployment_files, diagnostics)
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,3 +54,6 @@ fn hint(kind: io::ErrorKind) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,8 +70,7 @@ fn of_chart(
         ));
     }
 
-    // Edits that restore the content of the chart need no permission.
-    if replace || found.is_current() {
+    if replace {
         return;
     }
     let is_other =
@@ -220,3 +219,6 @@ fn name_some(paths: &BTreeSet<String>) -> String {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     diag::listed(diag::quoted(&paths), NAMED_FILES)
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,12 +20,12 @@ pub fn outdated(
     keep: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
-    let is_version = |version: &str| semver::Version::parse(version).is_ok();
     // The layout `flat` has one version per chart.
-    let has_versions = dir.iter().count() == 2 && is_version(version);
+    let has_versions = dir.iter().count() == 2;
     let Some(keep) = keep.filter(|_| has_versions) else { return Vec::new() };
     let mut earlier = diagnostics.report(older(out, dir, version)).unwrap_or_default();
-    earlier.retain(|(_, version)| is_version(version));
+    // Others have no order.
+    earlier.retain(|(_, version)| semver::Version::parse(version).is_ok());
 
     let kept = usize::try_from(keep).unwrap_or(usize::MAX).saturating_sub(1);
     let mut outdated = Vec::new();
@@ -71,3 +71,6 @@ fn foreign_file(folder: &Path) -> io::Result<Option<PathBuf>> {
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

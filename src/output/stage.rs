@@ -266,8 +266,9 @@ fn make_removable(tree: &Path) -> Result<(), Fatal> {
         let entry = entry.map_err(|e| walk_failed(tree, e))?;
         if entry.file_type().is_dir() {
             let mode = entry.metadata().map_err(|e| walk_failed(tree, e))?.permissions().mode();
-            if mode & 0o700 != 0o700 {
-                fs::set_permissions(entry.path(), Permissions::from_mode(mode | 0o700))
+            let writable = mode | 0o700;
+            if writable != mode {
+                fs::set_permissions(entry.path(), Permissions::from_mode(writable))
                     .map_err(|e| failed("make writable", entry.path(), &e))?;
             }
         }

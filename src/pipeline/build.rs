@@ -128,9 +128,7 @@ pub fn build_with<C: Send>(
     }
     if diagnostics.has_errors_since(before) {
         // A failed build changes nothing, neither out/ nor bundles.lock.
-        build.charts.clear();
-        build.releases.clear();
-        build.locked.clear();
+        return Build { counts: build.counts, ..Build::of([], &finish) };
     }
     build
 }
@@ -262,3 +260,6 @@ fn crds_of(unit: &Unit) -> Vec<String> {
     let owned = crds.filter(|crd| !matches!(crd.origin, Origin::Added(_)));
     owned.map(|crd| crd.name().to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,8 +120,8 @@ fn of_manifests(
         let compiler = models::compiler("[chart.maas]", &platform.span, diagnostics)?;
         objects.extend((compiler.platform)(platform, &expression));
     }
-    // A chart may have a platform and no files; files without objects are an error.
-    if manifests.maas.is_none() || !files.manifests.is_empty() {
+    // Only a chart with a platform may have no files, and files without objects are an error.
+    if !files.manifests.is_empty() {
         objects.extend(bundle::own_manifests(files, diagnostics)?);
     }
     let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -303,3 +303,6 @@ fn placement(
     diagnostics.push(Diagnostic::note(Code::CrdsSeparate, message).at(first.place()).hint(hint));
     CrdPlacement::Separate
 }
+
+#[cfg(test)]
+mod tests;

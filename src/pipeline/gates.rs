@@ -36,3 +36,6 @@ fn missing(gate: &Gate, same_kind: &[&Object]) -> Diagnostic {
         .at(&gate.span)
         .hint(format!("use one that it has: {}", crate::diag::listed(&names, 5)))
 }
+
+#[cfg(test)]
+mod tests;

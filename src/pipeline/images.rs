@@ -63,3 +63,6 @@ fn own_image(files: &BundleFiles, source: &Source) -> Option<String> {
     let name = Reference::parse(reference).ok()?.name;
     Some(format!("{name}@{}", files.image.as_ref()?.digest))
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,7 +96,7 @@ impl<'a> Operands<'a> {
             id.kind == "CustomResourceDefinition" && !side.objects.contains_key(*id)
         };
         let name = format!("{}{CRDS_SUFFIX}", chart.name);
-        if !other.objects.iter().any(|object| is_lost(&object)) || !self.out.join(&name).is_dir() {
+        if !other.objects.iter().any(|object| is_lost(&object)) {
             return Ok(());
         }
         let versions = versions_on_disk(self.out, &name)?;
@@ -104,7 +104,7 @@ impl<'a> Operands<'a> {
         let tree = charts::read_built(self.out, &dir)?;
         let separate = self.chart("", &tree, Form::Directory)?;
         for (id, crd) in separate.objects {
-            if id.kind == "CustomResourceDefinition" && other.objects.contains_key(&id) {
+            if other.objects.contains_key(&id) {
                 // As for those in crds/: not a part of this release.
                 chart.crds.entry(id.name.clone()).or_insert(Placement::Crds);
                 chart.separate_crds.insert(id.name.clone());
@@ -193,3 +193,6 @@ fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,38 +125,4 @@ fn hint(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Source;
-    use crate::diag::{SourceText, Span};
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
-
-    fn chart(release_bytes: usize) -> Chart {
-        Chart {
-            name: "lamps".to_owned(),
-            version: semver::Version::new(1, 0, 0),
-            files: BTreeMap::new(),
-            release_bytes,
-            is_without_examples: false,
-            install: chart::Install::default(),
-        }
-    }
-
-    #[test]
-    fn reductions_within_a_percent_are_listed() {
-        let source = SourceText { name: "bundles.toml".to_owned(), text: String::new() };
-        let span = Span::new(&Arc::new(source), 0..0);
-        let config = BundleConfig::new("lamps", Source::Path { path: "bundle".to_owned(), span });
-        let compile = |changed: &BundleConfig| {
-            let stripped =
-                if changed.settings.strip_descriptions == Some(true) { 9_500 } else { 0 };
-            let moved = if changed.settings.crds.is_some() { 500 } else { 0 };
-            vec![chart(1_363_000 - stripped - moved)]
-        };
-        let hint = hint(1_363_000, &config, compile);
-        let listed = "these reduce the size: strip-descriptions = true (lamps ≤ 130 %, 9 KiB less) or \
-            crds = \"separate\" and strip-descriptions = true (lamps ≤ 130 %, 9 KiB less)";
-        assert!(hint.ends_with(listed), "{hint}");
-    }
-}
+mod tests;

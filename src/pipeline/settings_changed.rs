@@ -134,11 +134,8 @@ fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
     // Charts of others have no such annotations, or mean something else.
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
     let file = folder.join("Chart.yaml");
-    let metadata = fs::symlink_metadata(&file).ok()?;
-    if !metadata.is_file() || metadata.len() > LONGEST {
-        return None;
-    }
-    regular_file::read(&file, LONGEST).ok()
+    let is_file = fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
+    is_file.then(|| regular_file::read(&file, LONGEST).ok()).flatten()
 }
 
 /// Returns the placement of the CRDs that a generated Chart.yaml records.
@@ -152,3 +149,6 @@ fn annotation(chart: &[u8], key: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.trim_start().strip_prefix(key))?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -275,23 +275,4 @@ pub fn summary<'a>(charts: impl IntoIterator<Item = &'a BuiltChart>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Upgrade;
-
-    #[test]
-    fn upgrades_are_read_back_from_their_report() {
-        let upgrade = Upgrade {
-            from: "1.0.0-alpha--1".to_owned(),
-            counts: [1, 22, 333],
-            screen: "**breaking**: act.\n\n1. **breaking**: `a`\n\n".to_owned(),
-        };
-        let report = |rest: &str| format!("# a → b\n\n{}{rest}{}", upgrade.screen, upgrade.mark());
-        for rest in
-            ["## Plan\n\n1. Back up\n## Changes\n\n- a\n", "## Changes\n\n- a\n", "## Plan\n"]
-        {
-            assert_eq!(Upgrade::parse(&report(rest)).as_ref(), Some(&upgrade));
-        }
-        assert_eq!(Upgrade::parse("# a → b\n\n## Plan\n"), None);
-        assert_eq!(Upgrade::parse(&report("").replace("22", "x")), None);
-    }
-}
+mod tests;

@@ -99,3 +99,6 @@ fn required_step<'u>(
     ));
     Some(first)
 }
+
+#[cfg(test)]
+mod tests;

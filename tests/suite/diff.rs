@@ -683,6 +683,16 @@ fn revisions_of_git() {
     );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
+    // Errors about a chart or a revision name both.
+    let seen = case.run(&["diff", "--rev", "HEAD", "missing", NAME]);
+    assert!(seen.stderr.contains("--> HEAD:missing\n"), "{}", seen.text());
+    let values = format!("out/{NAME}/values.yaml");
+    let good = case.read(&values);
+    case.write(&values, "a: [\n");
+    git(&["commit", "--quiet", "-m", "damaged", &values]);
+    case.write(&values, good);
+    let seen = case.run(&["diff", "--rev", "HEAD", NAME]);
+    assert!(seen.stderr.contains(&format!("--> HEAD:{NAME}/values.yaml")), "{}", seen.text());
     // Without a committed output folder, what the lock says.
     git(&["rm", "-r", "--quiet", "--cached", "out"]);
     let registry = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/registry");
@@ -706,6 +716,13 @@ fn revisions_of_git() {
     );
     let same = case.run(&["diff", "--rev", "HEAD", NAME, "--exit-code"]);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
+    let lock = case.read("bundles.lock");
+    case.write("bundles.lock", "version = [\n");
+    git(&["commit", "--quiet", "-m", "damaged", "bundles.lock"]);
+    case.write("bundles.lock", lock);
+    let seen = case.run(&["diff", "--rev", "HEAD", NAME]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("--> bundles.lock at HEAD:1"), "{}", seen.text());
     for revision in ["no-such-revision", "--output=x", ""] {
         let seen = case.run(&["diff", &format!("--rev={revision}"), NAME]);
         assert_eq!(seen.code, Some(2));

@@ -6,8 +6,8 @@
 #![cfg(unix)]
 
 use crate::support::unchecked::not_checked;
-use bundle2chart::diag::Diagnostics;
-use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, Mode, write};
+use bundle2chart::diag::{Diagnostics, Severity};
+use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, Mode, outdated, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -251,7 +251,9 @@ fn refuses_to_replace_the_chart_that_one_works_in() {
     let mut run = shell("child B ../..");
     run.current_dir(out.join("one/1.0.0"));
     let text = finished(run);
-    assert!(text.contains("output-unsuitable: ") && text.contains("refused 1"), "{text}");
+    let expected = "output-unsuitable: cannot replace `../../one/1.0.0`: it contains the working \
+        directory\nhint: change to a directory outside the chart and build again\nrefused 1\n";
+    assert!(text.contains(expected), "{text}");
     assert!(files(&out) == before);
 
     // Nothing else is moved, so one may work there.
@@ -279,6 +281,8 @@ fn a_write_that_fails_in_the_middle_leaves_the_old_tree() {
         "{text}"
     );
     assert!(text.contains("hint: free disk space"), "{text}");
+    // The second chart fails for the same reason.
+    assert!(text.contains("refused 1\n"), "{text}");
     assert!(files(&out) == before);
     assert_eq!(names(home.path()), ["out"]);
 }
@@ -391,4 +395,86 @@ fn a_parent_without_write_permission_is_no_hindrance() {
     let written = build(&out, "B");
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(written.unwrap().updated.len(), 2);
+}
+
+/// Set in a process whom permissions bind.
+const AS_A_USER: &str = "BUNDLE2CHART_TEST_AS_A_USER";
+
+/// Permissions bind root only without its capability to override them.
+#[test]
+fn what_cannot_be_read_is_named_and_what_cannot_be_deleted_is_made_writable() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if rustix::process::geteuid().is_root() && std::env::var_os(AS_A_USER).is_none() {
+        let mut run = Command::new("setpriv");
+        run.arg("--bounding-set=-dac_override,-dac_read_search")
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "output_faults::what_cannot_be_read_is_named_and_what_cannot_be_deleted_is_made_writable"])
+            .env(AS_A_USER, "1");
+        assert!(finished(run).contains("1 passed"));
+        return;
+    }
+
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let set = |path: &str, mode| {
+        fs::set_permissions(out.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    build(&out, "A").unwrap();
+    fs::write(out.join("one/1.0.0/templates/1.yaml"), "longer or shorter").unwrap();
+    fs::create_dir_all(out.join("other/1.0.0")).unwrap();
+    let check = |name: &str| {
+        let mut found = Diagnostics::new();
+        let charts = tree(name);
+        let done = write(&out, &charts, None, Mode::Check, &mut found).is_some();
+        assert_eq!(done, found.is_empty());
+        found
+    };
+    let keep = |_: &str| {
+        let mut found = Diagnostics::new();
+        fs::write(out.join("one/1.0.0/Chart.yaml"), "name: one\nversion: 1.0.0\n").unwrap();
+        let dir = Path::new("one/2.0.0");
+        assert!(outdated(&out, dir, "2.0.0", Some(1), &mut found).is_empty());
+        found
+    };
+    type Act<'a> = &'a dyn Fn(&str) -> Diagnostics;
+    let build = |name: &str| build(&out, name).unwrap_err();
+    let rows: [(&str, u32, Act<'_>, &str); 7] = [
+        // A file that may be the same, one that is not, its directory and the list of all.
+        ("one/1.0.0/same.txt", 0o644, &build, "cannot read `OUT/one/1.0.0/same.txt`"),
+        (
+            "one/1.0.0/templates/1.yaml",
+            0o644,
+            &build,
+            "cannot read `OUT/one/1.0.0/templates/1.yaml`",
+        ),
+        ("one/1.0.0/templates", 0o755, &build, "cannot read `OUT/one/1.0.0/templates`"),
+        ("one/1.0.0/.bundle2chart", 0o644, &build, "cannot read `OUT/one/1.0.0/.bundle2chart`"),
+        ("one/1.0.0", 0o755, &build, "cannot read `OUT/one/1.0.0`"),
+        ("other", 0o755, &check, "cannot read `OUT/other`"),
+        ("one/1.0.0/templates", 0o755, &keep, "`OUT/one/1.0.0` is not removed"),
+    ];
+    for (path, mode, act, expected) in rows {
+        set(path, 0);
+        let found = act("A");
+        set(path, mode);
+        let found = found.iter().next().unwrap();
+        let message = found.message.replace(&out.display().to_string(), "OUT");
+        assert_eq!(message, format!("{expected}: Permission denied (os error 13)"));
+        let hint = match found.severity {
+            Severity::Error => {
+                "make the output directory and its charts writable, or use another \
+                directory with `--out`"
+            }
+            _ => "make the directory readable",
+        };
+        assert_eq!(found.hint.as_deref(), Some(hint));
+    }
+
+    // Left by a build of a chart with such directories.
+    let stage = out.join(STAGE);
+    fs::create_dir_all(stage.join("new/one/1.0.0/templates")).unwrap();
+    set(".bundle2chart-stage/new/one/1.0.0", 0o500);
+    fs::remove_file(out.join("one/1.0.0/Chart.yaml")).unwrap();
+    write(&out, &tree("A"), None, Mode::Write { replace: true }, &mut Diagnostics::new()).unwrap();
+    assert!(!stage.exists());
 }

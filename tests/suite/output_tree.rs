@@ -13,6 +13,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod messages;
+
 const WRITE: Mode = Mode::Write { replace: false };
 
 /// Writes without an error or a warning, or returns the errors.
@@ -210,6 +212,35 @@ fn refuses_new_content_under_an_old_version_unless_told_to_replace() {
     home.write(&new);
 }
 
+/// Of a chart with a version that Git has as it is, another content is another version.
+#[test]
+fn a_version_that_is_not_committed_may_change_unless_it_was_edited() {
+    let home = Home::new();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+        assert!(git.current_dir(home.folder.path()).status().unwrap().success());
+    };
+    let with = |text: &str| [chart("lws/1.0.0", "1.0.0", &[("Chart.yaml", ""), ("a", text)])];
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message=a"]);
+    write(&home.out(), &with("one"), false).unwrap();
+    assert_eq!(write(&home.out(), &with("two"), false).unwrap().updated.len(), 1);
+    home.put("lws/1.0.0/a", "edited");
+    let codes_of = |text: &str| codes(&write(&home.out(), &with(text), false).unwrap_err());
+    assert_eq!(codes_of("three"), [Code::ChartVersionExists]);
+    home.put("lws/1.0.0/a", "two");
+
+    git(&["add", "out"]);
+    git(&["commit", "--quiet", "--message=b"]);
+    assert_eq!(codes_of("three"), [Code::ChartVersionExists]);
+    // What Git ignores is released in another way.
+    git(&["rm", "-r", "--quiet", "--cached", "out"]);
+    home.put("../.gitignore", "out\n");
+    git(&["commit", "--quiet", "--message=c"]);
+    assert_eq!(codes_of("three"), [Code::ChartVersionExists]);
+}
+
 #[test]
 fn replaces_another_version_in_a_flat_layout_but_not_edits() {
     let home = Home::new();
@@ -259,6 +290,9 @@ fn never_touches_what_it_does_not_own() {
     new.files.insert("templates/new.yaml".to_owned(), b"ours".to_vec());
     let problems = home.refused(&[new], true);
     assert_eq!(codes(&problems), [Code::ForeignFile; 2]);
+    let mut found = Diagnostics::new();
+    let changes = output::write(&home.out(), &[lws("1.0.0")], None, Mode::Check, &mut found);
+    assert_eq!(changes.unwrap().updated, [Path::new("lws/1.0.0")]);
     assert!(problems.iter().next().unwrap().message.contains("lws/1.0.0/templates/mine.yaml"));
 
     // All problems of all charts at once, and the good chart is not written either.
@@ -300,9 +334,27 @@ fn replaces_and_removes_a_chart_lock_of_helm_and_no_other() {
     let without = lws("1.0.0");
     let written = write(&home.out(), std::slice::from_ref(&without), true).unwrap();
     assert!(!lock.exists(), "{written:?}");
-    home.put("lws/1.0.0/Chart.lock", LOCK_OF_HELM);
-    home.write(std::slice::from_ref(&without));
-    assert!(!lock.exists());
+    // Another time, up to the size of any that Helm writes.
+    let of_size = |size: usize| {
+        let more = "0".repeat(size - LOCK_OF_HELM.len());
+        LOCK_OF_HELM.replace("generated: ", &format!("generated: {more}"))
+    };
+    for text in [LOCK_OF_HELM.to_owned(), of_size(4096)] {
+        home.put("lws/1.0.0/Chart.lock", &text);
+        home.write(std::slice::from_ref(&without));
+        assert!(!lock.exists());
+    }
+    home.put("lws/1.0.0/Chart.lock", &of_size(4097));
+    assert_eq!(codes(&home.refused(std::slice::from_ref(&without), true)), [Code::ForeignFile]);
+
+    // It has a name, and is no link.
+    home.put("lws/1.0.0/templates/Chart.lock", LOCK_OF_HELM);
+    fs::remove_file(&lock).unwrap();
+    symlink("templates/Chart.lock", &lock).unwrap();
+    assert_eq!(codes(&home.refused(std::slice::from_ref(&without), true)), [Code::ForeignFile; 2]);
+    for path in [&lock, &home.out().join("lws/1.0.0/templates/Chart.lock")] {
+        fs::remove_file(path).unwrap();
+    }
 
     // Anything else in it is foreign.
     for (from, to) in [
@@ -331,7 +383,22 @@ fn refuses_a_damaged_ownership_file() {
 
     // The one of the deployment files has no version.
     fs::write(&marker, text.lines().skip(2).collect::<Vec<_>>().join("\n")).unwrap();
-    assert_eq!(codes(&home.refused(&[lws("1.0.0")], true)), [Code::OwnershipFile]);
+    let problems = home.refused(&[lws("1.0.0")], true);
+    assert_eq!(codes(&problems), [Code::OwnershipFile]);
+    assert_eq!(problems.iter().next().unwrap().place.line, Some(1));
+}
+
+#[test]
+fn a_link_is_no_file_of_a_chart_whatever_its_target_has() {
+    let home = Home::new();
+    let target = "../../../target";
+    let same_size = "0".repeat(target.len());
+    let charts = [chart("lws/1.0.0", "1.0.0", &[("file", &same_size)])];
+    home.write(&charts);
+    let file = home.out().join("lws/1.0.0/file");
+    fs::rename(&file, home.folder.path().join("target")).unwrap();
+    symlink(target, &file).unwrap();
+    assert_eq!(codes(&home.refused(&charts, false)), [Code::ChartEdited]);
 }
 
 #[test]
@@ -479,6 +546,12 @@ fn recovers_what_a_killed_build_left() {
     home.put(".bundle2chart-stage/old/lws/1.0.0/.bundle2chart", "");
     home.write(&[lws("1.1.0")]);
     assert!(!stage.exists());
+    // Killed when it had the lock, or just before it returned it.
+    for path in [".bundle2chart-lock", ".bundle2chart-stage/new/file"] {
+        let left = home.put(path, "");
+        home.write(&[lws("1.1.0")]);
+        assert!(!left.exists() && !stage.exists());
+    }
     assert_eq!(inode(&home.out().join("notes.txt")), notes);
 }
 
@@ -490,7 +563,13 @@ fn completes_the_deployment_files_after_a_kill() {
         paths.map(|path| ((*path).to_owned(), text.into())).collect()
     };
     let write = |files| write_with(&home.out(), &[lws("1.0.0")], Some(&files), false).unwrap();
-    write(deployment("old", &["gone/away.yaml"]));
+    let written = write(deployment("old", &["gone/away.yaml"]));
+    let all = ["all.yaml", "folder/part.yaml", "gone/away.yaml"].map(PathBuf::from);
+    assert_eq!(written.deployment_files, all);
+    home.put("all.yaml", "edited");
+    let files = deployment("old", &["gone/away.yaml"]);
+    write_with(&home.out(), &[lws("1.0.0")], Some(&files), true).unwrap();
+    assert_eq!(fs::read_to_string(home.out().join("all.yaml")).unwrap(), "old");
     let other = Home::new();
     write_with(&other.out(), &[lws("1.0.0")], Some(&deployment("new", &[])), false).unwrap();
 
@@ -524,6 +603,26 @@ fn a_build_that_is_not_finished_leaves_nothing() {
     build.stage(&lws("1.1.0"), &mut found).unwrap();
     drop(build);
     assert_eq!(home.files(), before);
+}
+
+#[test]
+fn versions_that_are_no_longer_kept_are_removed_also_if_no_chart_changes() {
+    let home = Home::new();
+    home.write(&[lws("1.0.0"), chart("gone/1.0.0", "1.0.0", &[])]);
+    home.write(&[lws("1.1.0")]);
+    let outdated = ["lws/1.0.0", "gone/1.0.0"].map(PathBuf::from);
+    let finish = |mode| {
+        let mut found = Diagnostics::new();
+        let build = OutputDirectory::open(&home.out(), mode, &mut found).unwrap();
+        let staged = build.stage(&lws("1.1.0"), &mut found).unwrap();
+        build.finish(&[staged], &outdated, None, &mut found).unwrap()
+    };
+    let found = finish(Mode::Check);
+    assert_eq!(found.differences.extra, outdated);
+    assert!(home.out().join("lws/1.0.0").exists());
+    assert_eq!(finish(WRITE).removed, outdated);
+    assert!(home.out().join("lws/1.1.0").exists());
+    assert!(!home.out().join("lws/1.0.0").exists() && !home.out().join("gone").exists());
 }
 
 #[test]
@@ -600,4 +699,13 @@ fn refuses_paths_that_lead_elsewhere() {
     let twice = [chart("a", "1", &[]), chart("a", "1", &[])];
     assert_eq!(codes(&write(out, &twice, true).unwrap_err()), [Code::ChartPath]);
     assert_eq!(codes(&write(out, &[chart("a", "1\n", &[])], true).unwrap_err()), [Code::ChartPath]);
+
+    // Staged one by one.
+    let home = Home::new();
+    let mut found = Diagnostics::new();
+    let build = OutputDirectory::open(&home.out(), WRITE, &mut found).unwrap();
+    let staged = nested.map(|chart| build.stage(&chart, &mut found).unwrap());
+    assert_eq!(build.finish(&staged, &[], None, &mut found), None);
+    assert_eq!(codes(&found), [Code::ChartPath]);
+    assert!(!home.out().exists());
 }

@@ -5,6 +5,8 @@ use crate::support::helm::Helm;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
+mod attestations;
+
 /// A project whose chart is built.
 fn built() -> Case {
     let case = Case::with_lamps();

@@ -170,3 +170,174 @@ fn a_kill_between_two_moves_leaves_one_whole_chart() {
     }
     assert!(interrupted > 5, "only {interrupted} kills hit anything");
 }
+
+#[test]
+fn a_killed_build_keeps_what_was_added_to_the_chart_that_it_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    build(&out, two_moves, "new");
+    // Killed after the second of the three moves.
+    let old = out.join(STAGE).join("old").join(CHART);
+    for path in ["a", "added/file", CHART_LOCK] {
+        make_parents(&old.join(path)).unwrap();
+        fs::write(old.join(path), "old").unwrap();
+    }
+    let text = chart(CHART, "old").ownership().to_text();
+    fs::write(old.join(ownership::FILE_NAME), text).unwrap();
+    drop(started(&out, two_moves));
+
+    let found = files(&out.join(CHART));
+    let found: Vec<_> = found.iter().map(|(p, c)| (p.as_str(), c.as_str())).collect();
+    assert_eq!(found, [("a", "new"), ("added/file", "old"), ("sub/b", "new"), ("sub/c", "new")]);
+    let text = fs::read_to_string(out.join(CHART).join(ownership::FILE_NAME)).unwrap();
+    assert_eq!(text, chart(CHART, "new").ownership().to_text());
+}
+
+#[test]
+fn a_chart_that_is_not_staged_is_removed_with_its_empty_parents() {
+    for how in [exchange, two_moves] {
+        let home = tempfile::tempdir().unwrap();
+        let out = home.path().join("out");
+        build(&out, how, "old");
+        let (lock, stage) = started(&out, how);
+        stage.install(&[Path::new(CHART)]).unwrap();
+        stage.clean_up().unwrap();
+        drop(lock);
+        assert_eq!(names(&out), [] as [&str; 0]);
+    }
+}
+
+/// The directory from which [`Stage::recover`] puts charts back.
+#[test]
+fn a_chart_that_is_moved_away_for_a_moment_has_a_place() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    build(&out, two_moves, "old");
+    let (_lock, stage) = started(&out, two_moves);
+    put(&stage, &chart(CHART, "new"));
+    let place = out.join(STAGE).join("old");
+    fs::write(&place, "").unwrap();
+    let found = stage.install(&[Path::new(CHART)]).unwrap_err();
+    let shown = place.join("lws").display().to_string();
+    assert_eq!(found.message, format!("cannot create `{shown}`: Not a directory (os error 20)"));
+}
+
+/// A file that was deleted after its inspection cannot be linked, nor can any on some file systems.
+#[test]
+fn files_that_cannot_be_linked_are_written() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    build(&out, exchange, "same");
+    let (_lock, stage) = started(&out, exchange);
+    let chart = chart(CHART, "same");
+    let wanted = OwnedFiles::of_chart(&chart);
+    let found = Inspection::of(&out, &wanted).unwrap();
+    fs::remove_file(out.join(CHART).join("a")).unwrap();
+    stage.write(CHARTS, &wanted, &found).unwrap();
+    assert_eq!(files(&out.join(STAGE).join(CHARTS).join(CHART)).len(), 3);
+}
+
+#[test]
+fn directories_get_the_group_of_their_parent_and_become_deletable() {
+    let home = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    set(home.path(), 0o2700);
+    let inner = home.path().join("outer/inner");
+    make_directories(&inner).unwrap();
+    assert_eq!([mode(&inner), mode(inner.parent().unwrap())], [0o2755; 2]);
+
+    let file = inner.join("file");
+    fs::write(&file, "").unwrap();
+    for (sealed, removable) in [(0o500, 0o700), (0o755, 0o755), (0o070, 0o770)] {
+        set(&file, 0o400);
+        set(&inner, sealed);
+        make_removable(home.path()).unwrap();
+        assert_eq!([mode(&inner), mode(&file)], [removable, 0o400], "{sealed:o}");
+    }
+}
+
+/// Exchanges a directory with one inside it, which no file system can.
+#[test]
+fn an_exchange_that_is_not_supported_is_no_error() {
+    let home = tempfile::tempdir().unwrap();
+    let inner = home.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    assert!(!exchange(home.path(), &inner).unwrap());
+    assert!(exchange(&inner, &home.path().join("missing")).is_err());
+}
+
+/// A file and the paths that it lists, as an ownership file does.
+type Listing<'a> = (&'a str, &'a [&'a str]);
+
+/// A step that fails, and its message.
+type Failing = (fn(&Stage) -> Result<(), Fatal>, &'static str);
+
+/// Files in place of directories and directories in place of files are errors for everyone.
+#[test]
+fn errors_name_the_step_and_the_path() {
+    const READY: &str = ".bundle2chart-stage/ready";
+    let put = |stage: &Stage, path: &str, listed: &[&str]| {
+        let path = stage.out.join(path);
+        make_parents(&path).unwrap();
+        let listed = listed.iter().map(|path| ((*path).to_owned(), Vec::new())).collect();
+        fs::write(path, Ownership::of(None, &listed).to_text()).unwrap();
+    };
+    let marker = ownership::FILE_NAME;
+    let ready = format!("{READY}/{marker}");
+    let rows: &[(&[Listing<'_>], Failing)] = &[
+        (
+            &[(".bundle2chart-stage/ready/file", &[])],
+            (
+                |stage| stage.install(&[]),
+                "cannot rename `OUT/.bundle2chart-stage/deployment`: Directory not empty (os error 39)",
+            ),
+        ),
+        (
+            &[],
+            (
+                |stage| stage.install(&[Path::new(CHART)]),
+                "cannot replace `OUT/lws/1.0.0`: No such file or directory (os error 2)",
+            ),
+        ),
+        (
+            &[("lws", &[])],
+            (
+                |stage| stage.install(&[Path::new("lws/1.0.0/more")]),
+                "cannot create `OUT/lws/1.0.0`: Not a directory (os error 20)",
+            ),
+        ),
+        (
+            &[("lws", &[]), (".bundle2chart-stage/old/lws/1.0.0/.bundle2chart", &[])],
+            (Stage::recover, "cannot put back `OUT/lws/1.0.0`: Not a directory (os error 20)"),
+        ),
+        (
+            &[("a/file", &[]), (&ready, &["a"]), (".bundle2chart-stage/ready/a", &[])],
+            (Stage::recover, "cannot replace `OUT/a`: Is a directory (os error 21)"),
+        ),
+        (
+            &[(".bundle2chart/file", &[]), (&ready, &[])],
+            (Stage::recover, "cannot replace `OUT/.bundle2chart`: Is a directory (os error 21)"),
+        ),
+        (
+            &[("a/file", &[]), (marker, &["a"]), (&ready, &[])],
+            (Stage::recover, "cannot remove `OUT/a`: Is a directory (os error 21)"),
+        ),
+        (
+            &[(STAGE, &[])],
+            (
+                Stage::clean_up,
+                "cannot remove `OUT/.bundle2chart-stage`: Not a directory (os error 20)",
+            ),
+        ),
+    ];
+    for (files, (step, expected)) in rows {
+        let home = tempfile::tempdir().unwrap();
+        let stage = Stage::of(&home.path().join("out"));
+        for (path, listed) in *files {
+            put(&stage, path, listed);
+        }
+        let message = step(&stage).unwrap_err().message;
+        assert_eq!(message.replace(&stage.out.display().to_string(), "OUT"), *expected);
+    }
+}

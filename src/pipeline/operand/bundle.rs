@@ -50,7 +50,7 @@ impl Operands<'_> {
         let text = source.text();
         let mut files = self.sources.fetch(source, pin, diagnostics)?;
         let start = diagnostics.mark();
-        if matches!(source, Source::Manifests(_)) && known.is_none() {
+        if matches!(source, Source::Manifests(_)) {
             // As they are, because only one of the two sides may be a `[[chart]]` of the configuration.
             let settings = BundleConfig::new("manifests", source.clone());
             let compiled = compile(&files, &settings, diagnostics);
@@ -63,10 +63,14 @@ impl Operands<'_> {
 
         // The bundle may be configured: by its repository with another tag or digest, or its package.
         let repository = |text: &str| {
-            let end = text.rfind('/').map_or(0, |slash| slash + 1);
+            // A shell completes directories with a slash.
+            let text = text.trim_end_matches('/');
+            let (folder, name) = match text.rsplit_once('/') {
+                Some((folder, name)) => (Some(folder.to_owned()), name),
+                None => (None, text),
+            };
             // Only after the last slash is a colon that of a tag; before it, a port follows one.
-            let tag = text[end..].find([':', '@']).map_or(text.len(), |at| end + at);
-            text[..tag].to_owned()
+            (folder, name.split([':', '@']).next().map(str::to_owned))
         };
         let bundles = self.config.map(|config| config.bundles.as_slice()).unwrap_or_default();
         let known = known

@@ -47,7 +47,7 @@ impl Operands<'_> {
             let manifests = manifests.iter().map(|Manifest { path, is_in_crds_folder, text }| {
                 (*is_in_crds_folder, path.as_str(), text.as_str())
             });
-            objects_of(manifests).ok()
+            objects_of(manifests, MOST_VALUES).ok()
         });
         let follows_namespace = generated.is_some();
         let rendered = match generated {
@@ -103,11 +103,12 @@ impl Operands<'_> {
         let text = charts::helm_template(name, tree, form, self.namespace, &values)?;
         // Helm begins each file so. At the end of another line the mark is a comment in an object.
         let text = format!("\n{text}");
-        objects_of(text.split("\n---\n# Source: ").skip(1).map(|part| {
+        let manifests = text.split("\n---\n# Source: ").skip(1).map(|part| {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
             (is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder)), path, content)
-        }))
+        });
+        objects_of(manifests, MOST_VALUES)
     }
 }
 
@@ -151,7 +152,7 @@ fn is_crds(folder: &str) -> bool {
 
 /// Reads a chart directory or package; `None` if the path is neither.
 pub(super) fn chart_at(path: &Path) -> Result<Option<(ChartTree, Form)>, Fatal> {
-    if path.is_dir() && charts::is_chart(path) {
+    if charts::is_chart(path) {
         return charts::read_folder(path).map(|tree| Some((tree, Form::Directory)));
     }
     let tree = if path.is_file() { charts::read_package(path)? } else { None };
@@ -165,9 +166,10 @@ type Rendered = (Placement, String, Json);
 /// a text.
 ///
 /// # Errors
-/// When a manifest has something else, or has too many values to be compared.
+/// When a manifest has something else, or they have more than `most_values` values.
 fn objects_of<'m>(
     manifests: impl IntoIterator<Item = (bool, &'m str, &'m str)>,
+    most_values: usize,
 ) -> Result<Vec<Rendered>, Fatal> {
     let (mut objects, mut values) = (Vec::new(), 0);
     for (is_in_crds_folder, path, text) in manifests {
@@ -185,10 +187,9 @@ fn objects_of<'m>(
                 return Err(refused(why));
             }
             values += count(&document);
-            if values > MOST_VALUES {
-                return Err(refused(&format!(
-                    "exceeds the limit of {MOST_VALUES} values in a chart"
-                )));
+            if values > most_values {
+                let why = format!("exceeds the limit of {most_values} values in a chart");
+                return Err(refused(&why));
             }
             let found = flatten(document).into_iter();
             objects.extend(found.map(|object| (placement, path.to_owned(), object)));
@@ -208,13 +209,14 @@ fn count(value: &Json) -> usize {
 }
 
 /// Returns the items of a List, or the object.
-fn flatten(object: Json) -> Vec<Json> {
-    let list = object.get("kind").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match object {
-        Json::Object(mut map) if list => match map.shift_remove("items") {
-            Some(Json::Array(items)) => items,
-            _ => vec![Json::Object(map)],
-        },
-        other => vec![other],
+fn flatten(mut object: Json) -> Vec<Json> {
+    let kind = object.get("kind").and_then(Json::as_str);
+    let is_list = kind.is_some_and(|kind| kind.ends_with("List"));
+    match object.get_mut("items") {
+        Some(Json::Array(items)) if is_list => std::mem::take(items),
+        _ => vec![object],
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,3 +50,6 @@ pub fn read_values(files: &[impl AsRef<Path>]) -> Result<Json, Fatal> {
     }
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,6 +93,7 @@ fn a_default_of_watch_that_changes_stops_until_it_is_written() {
         assert!(said.contains("supports AllNamespaces, which is the default"), "{said}");
         assert!(said.contains("write watch = \"own\" to keep it, or watch = \"all\" to accept"));
         assert!(said.contains("become ClusterRoles for all namespaces, including get, list"));
+        assert!(said.contains("--> manifests/csv.yaml:25:7\n"), "{said}");
     }
     refused(&case, &["build", "--locked"], "error[lock-stale]");
 
@@ -157,8 +158,14 @@ fn another_package_under_the_same_name_is_an_error() {
         ("1.2.3", image(&csv("1.2.3", true), &fans)),
     ]);
     from_image(&case, "1.2.2", "package = \"fan-operator\"");
-    let seen = case.run(&["build"]);
-    assert!(seen.stderr.contains("error[package-mismatch]"), "{}", seen.text());
+    for arguments in [&["build"], &["lock"]] {
+        let seen = case.run(arguments);
+        let message = "error[package-mismatch]: `registry.example.com/lamps/bundle:1.2.2` is a \
+            bundle of package `lamp-operator`, not of `fan-operator`\n";
+        assert!(seen.stderr.contains(message), "{}", seen.text());
+        let hint = "= hint: use a bundle of `fan-operator`, or write package = \"lamp-operator\"\n";
+        assert!(seen.stderr.contains(hint), "{}", seen.text());
+    }
     from_image(&case, "1.2.2", "");
     succeeds(&case, &["build"]);
 
@@ -185,6 +192,9 @@ fn a_catalog_with_the_image_of_another_package_is_an_error() {
         assert_eq!(seen.code, Some(2), "{}", seen.text());
         assert!(seen.stderr.contains("error[package-mismatch]"), "{}", seen.text());
         assert!(seen.stderr.contains("name the package `fan-operator`"), "{}", seen.text());
+        let hint = "= hint: report it to the owner of the catalog; to build this bundle anyway, set \
+            `image` to its image instead of `catalog`\n";
+        assert!(seen.stderr.contains(hint), "{}", seen.text());
     }
     assert_eq!(case.listing("out"), "");
 }

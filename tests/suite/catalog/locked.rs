@@ -174,3 +174,27 @@ fn the_image_of_a_catalog_is_locked_with_what_it_holds() {
     let seen = case.run(&["lock", "--upgrade"]);
     assert!(seen.stdout.contains("lamp-operator: 1.2.3 → 1.2.4"), "{}", seen.text());
 }
+
+/// The catalog of then and the query of then select the bundle of then.
+#[test]
+fn a_bundle_in_a_catalog_is_compared_with_a_revision_as_long_as_the_query_is_the_same() {
+    let case = with_catalog_image(holding("1.2.3"));
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+        assert!(git.current_dir(case.path(".")).status().expect("git runs").success());
+    };
+    git(&["init", "--quiet"]);
+    assert_eq!(built(&case), "1.2.3");
+    git(&["add", "bundles.lock"]);
+    git(&["commit", "--quiet", "--message=a"]);
+
+    let diff = ["diff", "--rev", "HEAD", "lamp-operator"];
+    let seen = case.run(&diff);
+    assert!(seen.stdout.contains("lamp-operator 1.2.3 at HEAD"), "{}", seen.text());
+    let config = case.read("bundles.toml") + "version = \"1.2.3\"\n";
+    case.write("bundles.toml", config);
+    let seen = case.run(&diff);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("--> HEAD:lamp-operator\n"), "{}", seen.text());
+}

@@ -89,7 +89,17 @@ fn referrers(registry: &Distribution, digest: &str) -> BTreeMap<(String, String)
         let annotations = &manifest["annotations"];
         let predicate = text(&annotations["in-toto.io/predicate-type"])
             + &text(&annotations["dev.sigstore.bundle.predicateType"]);
-        let key = (text(&manifest["artifactType"]), predicate);
+        let kind = text(&manifest["artifactType"]);
+        let expected = match kind.as_str() {
+            SBOM => json!({ "org.opencontainers.image.title": "cyclonedx.json" }),
+            BUNDLE => json!({
+                "dev.sigstore.bundle.content": "dsse-envelope",
+                "dev.sigstore.bundle.predicateType": predicate,
+            }),
+            _ => json!({ "in-toto.io/predicate-type": predicate }),
+        };
+        assert_eq!(*annotations, expected);
+        let key = (kind, predicate);
         assert!(found.insert(key, document).is_none(), "attached twice");
     }
     found
@@ -447,6 +457,14 @@ fn helm_verifies_packages_that_gpg_signs() {
         |key: &str| case.run_with(&["package", "-d", "packages", "--pgp-key", key], &environment);
     let seen = clean(sign("lamps@example.com"));
     assert!(seen.stdout.contains("packages/lamp-operator-1.2.3.tgz.prov\n"), "{}", seen.stdout);
+
+    // The signed text, in which dashes at the start of a line would be escaped.
+    let signed = case.read("packages/lamp-operator-1.2.3.tgz.prov").replace("\n- -", "\n-");
+    let metadata = case.read("out/lamp-operator/1.2.3/Chart.yaml");
+    let content = std::fs::read(case.path("packages/lamp-operator-1.2.3.tgz")).expect("a package");
+    let files = format!("files:\n  lamp-operator-1.2.3.tgz: {}\n", digest(&content));
+    let text = format!("\n\n{}\n\n...\n{files}", metadata.trim_end());
+    assert!(signed.contains(&text), "{signed}");
 
     let (package, keys) = (case.path("packages/lamp-operator-1.2.3.tgz"), case.path("pubring.gpg"));
     let verify = |helm: &Helm| {
