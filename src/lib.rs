@@ -93,6 +93,8 @@ mod build;
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "cli")]
+mod compare;
+#[cfg(feature = "cli")]
 mod inspect;
 #[cfg(feature = "cli")]
 mod migrate;

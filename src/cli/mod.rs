@@ -6,7 +6,6 @@ mod build;
 #[cfg(feature = "serving")]
 mod check_serving;
 mod diff;
-mod environments;
 mod explain;
 mod generate;
 mod images;

@@ -1,4 +1,4 @@
-//! The values files of `diff`, by environment.
+//! The files of values, by environment.
 
 use crate::diag::Fatal;
 use crate::pipeline::operand;
