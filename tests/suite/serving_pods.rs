@@ -339,7 +339,6 @@ fn rows() -> Vec<Row> {
         one["readinessProbe"] = json!({"httpGet": {"scheme": "HTTPS", "port": port}});
         one
     };
-    let unscaled = || json!({"spec": {"replicas": null}});
     let token = |key: &str| {
         let source = json!({"secretKeyRef": {"name": "key", "key": key}});
         json!({"env": [{"name": "HF_TOKEN", "valueFrom": source}]})

@@ -102,12 +102,14 @@ pub fn release_bytes(
     // The manifest is behind the document, where it compresses alike.
     let release = (&document, &manifest);
 
-    let plain = Count::of(|count| write(&release, count));
+    let length: usize = manifest.templates().map(|(_, text)| text.len()).sum();
+    let plain = Some(&release).filter(|_| length <= Count::LIMIT);
+    let plain = plain.and_then(|release| Count::of(|count| write(release, count)));
     // Deflate stores what it cannot compress.
     let stored = plain.map(|bytes| bytes + bytes.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER);
     let stored = stored.filter(|bytes| *bytes <= Count::LIMIT);
     let sampled = || {
-        let (sample, length) = manifest.sample();
+        let sample = manifest.sample();
         let of_sample = deflated(&sample, SAMPLED)? * length / sample.len().max(1);
         let estimate = deflated(&document, SAMPLED)? + of_sample;
         // Near the limit a sample proves nothing.
@@ -155,8 +157,8 @@ impl Manifest<'_> {
         all.filter(move |(path, _)| is_template(path))
     }
 
-    /// Returns the start of each piece of all templates, and the length of them all.
-    fn sample(&self) -> (String, usize) {
+    /// Returns the start of each piece of all templates.
+    fn sample(&self) -> String {
         let (mut sample, mut length) = (String::new(), 0_usize);
         for (_, text) in self.templates() {
             let first = length.next_multiple_of(PIECE) - length;
@@ -167,7 +169,7 @@ impl Manifest<'_> {
             }
             length += text.len();
         }
-        (sample, length)
+        sample
     }
 }
 
