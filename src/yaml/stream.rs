@@ -234,22 +234,26 @@ impl<'t> Events<'t> {
 
     /// Checks that YAML allows all characters between two places.
     fn check_characters(&self, start: Mark, end: usize) -> Result<(), Error> {
+        const BLOCK: usize = 256;
         let text = &self.text[start.offset..end];
         let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
         // Whole blocks, without a way out of each, are looked at many bytes at a time.
         let all = |block: &[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
-        if text.as_bytes().chunks(256).all(all) {
-            return Ok(());
-        }
-        match text.char_indices().find(|(_, character)| !is_allowed(*character)) {
-            None => Ok(()),
-            Some((at, character)) => {
+        let blocks = text.as_bytes().chunks(BLOCK).enumerate();
+        for (number, _) in blocks.filter(|(_, block)| !all(block)) {
+            // The characters that begin in the block.
+            let boundary = |at: usize| (at..text.len()).find(|at| text.is_char_boundary(*at));
+            let [first, last] =
+                [number, number + 1].map(|number| boundary(number * BLOCK).unwrap_or(text.len()));
+            let mut characters = text[first..last].char_indices();
+            if let Some((at, character)) = characters.find(|(_, one)| !is_allowed(*one)) {
                 let code = u32::from(character);
                 let message =
                     format!("found the control character U+{code:04X}, which YAML does not allow");
-                Err(Error::new(message, self.mark_of(start.offset + at)))
+                return Err(Error::new(message, self.mark_of(start.offset + first + at)));
             }
         }
+        Ok(())
     }
 
     /// Returns the mark of an offset that is not before the next document.

@@ -317,6 +317,22 @@ fn yaml_1_1_as_go_reads_it() {
     }
 }
 
+/// Characters are checked in blocks, which may end within one.
+#[test]
+fn control_characters_are_found_anywhere() {
+    for wide in ["", "é", "日", "🦀"] {
+        for length in 500..520 {
+            let text = format!("a: {wide}{}{wide}\u{7f}\n", "x".repeat(length));
+            let (found, line, column, _) = refusal(&text);
+            let expected = 4 + length + 2 * wide.chars().count();
+            assert_eq!((line, column), (1, expected), "{wide} {length}");
+            assert!(found.contains("control character U+007F"), "{found}");
+            let valid = text.replace('\u{7f}', wide);
+            assert!(read(&valid).is_ok(), "{wide} {length}");
+        }
+    }
+}
+
 /// Go reads a text that begins with a JSON object by the rules of JSON, as far as it is JSON.
 #[test]
 fn json_is_read_as_json() {
