@@ -39,7 +39,7 @@ pub(crate) struct Outcome<'r> {
     charts: Vec<BuiltChart>,
     releases: Vec<Release>,
     release_bytes: BTreeMap<PathBuf, usize>,
-    /// What was written, or differs.
+    /// The files that were written, or that differ.
     changes: Changes,
     /// The lock file.
     lock_path: PathBuf,
@@ -48,12 +48,12 @@ pub(crate) struct Outcome<'r> {
     is_first: bool,
 }
 
-/// How the build changes the lock file.
+/// The lock file after a build.
 struct LockFile {
     /// True if it has entries afterwards.
     has_entries: bool,
     is_stale: bool,
-    /// What was written, for the summary.
+    /// The line about what was written; `None` without a change.
     written: Option<String>,
 }
 

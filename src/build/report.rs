@@ -1,4 +1,4 @@
-//! What a build says at its end.
+//! The summary of a build, and the verdict of a check.
 
 use super::next_steps::NextSteps;
 use super::{BUILD_REPORT, Outcome};

@@ -13,7 +13,7 @@ use crate::pipeline::revision::{self, ChartPair};
 use crate::source::SourceResolver;
 use std::path::Path;
 
-/// What to compare, and how.
+/// The charts to compare, and the options.
 pub(crate) struct Request<'r> {
     /// The old chart and the new one; with a revision the new one, or none for all charts.
     pub operands: &'r [String],
