@@ -368,6 +368,8 @@ invariants! {
     ServingKserve Error "model" "KServe, constants"
         |view, found| each(view, found, rules::kserve::place), "the engine does not find the model";
     ServingKserve Error "engine" "KServe, presets"
+        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::presets), "KServe creates no pods";
+    ServingKserve Error "engine" "KServe, presets"
         |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"
         rules::set::twice, "one of them overwrites the other";

@@ -12,6 +12,9 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Value, map, value};
 use serde_json::{Value as Json, json};
 
+/// The end of the name of a pool that KServe creates, behind the service's (KServe, llmisvc).
+pub(super) const POOL_SUFFIX: &str = "-inference-pool";
+
 /// `apiVersion` of LLMInferenceServices.
 const API: &str = "serving.kserve.io/v1alpha2";
 
@@ -94,7 +97,7 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Value {
     let backend = json!({
         "group": "inference.networking.k8s.io",
         "kind": "InferencePool",
-        "name": format!("{}-inference-pool", config.name),
+        "name": format!("{}{POOL_SUFFIX}", config.name),
         "port": SERVING_PORT,
     });
     let has_rules = RULES.iter().any(|key| config.written(key).is_some());

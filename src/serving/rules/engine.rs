@@ -113,11 +113,14 @@ fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Rep
 }
 
 /// Checks that groups have as many pods as their ranks need.
-pub(crate) fn group_size((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     if template.part == Part::Single {
         return;
     }
-    let size = template.size;
+    // A leader without an engine is no node.
+    let mut leaders = view.templates_of(template.owner).filter(|one| one.part == Part::Leader);
+    let is_apart = leaders.any(|leader| leader.engine.is_none());
+    let size = template.size.saturating_sub(u32::from(is_apart));
     if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
         let message = format!("engine waits for {nodes} pods, but groups have {size}");
         found.push(message, "set `--nnodes` to the size of the group");

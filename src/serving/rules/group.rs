@@ -25,10 +25,11 @@ fn specs<'a>(view: &View<'a>) -> impl Iterator<Item = (usize, Group<'a>)> {
 pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
     for (owner, Group { path, spec, .. }) in specs(view) {
         let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
-        // A probe of another port, such as that of Ray, succeeds before the workers come.
+        // A leader without an engine, and a probe of another port, such as that of Ray, succeed before the
+        // workers come.
         let leader = view.templates_of(owner).find(|template| template.part == Part::Leader);
         let is_early = leader.and_then(|leader| {
-            let engine = leader.engine.as_ref()?;
+            let Some(engine) = &leader.engine else { return Some(true) };
             let port = engine.container.pointer("/readinessProbe/tcpSocket/port")?;
             let port = port_number(engine.container, port)?;
             Some(!engine.ports()?.contains(&port))
@@ -79,7 +80,7 @@ pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
 }
 
 /// Variables that LeaderWorkerSet adds to containers.
-const VARIABLES: &[&str] = &["LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"];
+pub(super) const VARIABLES: &[&str] = &["LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"];
 
 /// Checks the variables of groups, the size of their Ray cluster, and the devices of its workers.
 pub(crate) fn members(view: &View<'_>, found: &mut Found) {

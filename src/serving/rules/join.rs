@@ -3,12 +3,13 @@
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::VLLM;
 use super::super::releases::image::{is_in, parts};
-use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Part, Program, Template, accelerators, commands, last_index, list, starts_ray, text,
+    Engine, Part, Program, Template, accelerators, commands, is_true, last_index, list, starts_ray,
+    text,
 };
 use super::super::view::shell::UNKNOWN;
+use super::super::view::{Manifest, View};
 use super::engine::supervisor;
 
 /// vLLM flags with which data-parallel ranks have their own servers.
@@ -202,7 +203,7 @@ pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'
 }
 
 /// Checks that a StatefulSet starts the pods of an engine together: they wait for each other.
-pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+pub(crate) fn parallel((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let set = template.manifest;
     let is_ordered =
         set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
@@ -212,6 +213,20 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
     if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{set} starts pods in order, but each waits for all of them");
         found.push(message, "write `podManagementPolicy: Parallel`");
+    }
+    // Kubernetes API, ServiceSpec: names of pods that are not ready are not published.
+    let service = view.named("Service", text(set.spec(), "serviceName"), set);
+    let is_hidden = |service: &Manifest| {
+        service.text("/spec/clusterIP") == Some("None")
+            && !is_true(service.spec(), "/publishNotReadyAddresses")
+    };
+    if set.kind() == "StatefulSet"
+        && nodes
+        && waits
+        && let Some((_, service)) = service.filter(|(_, service)| is_hidden(service))
+    {
+        let message = format!("{service} has no names of pods of {set} before all are ready");
+        found.push(message, "write `publishNotReadyAddresses: true`");
     }
 }
 

@@ -194,6 +194,23 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
     }
 }
 
+/// Reports presets that are not in the manifests, if one with nearly the same name is.
+pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
+    const KIND: &str = "LLMInferenceServiceConfig";
+    for (index, preset) in list(service.spec(), "baseRefs").iter().enumerate() {
+        let name = text(preset, "name");
+        let mut near = view.of_kind(KIND).map(|(_, one)| one.name());
+        if view.all_named(KIND, name, "").next().is_none()
+            && let Some(near) = near.find(|near| suggest::is_typo(name, near))
+        {
+            let message = format!(
+                "{service} references {KIND}/{name}, which is not in the manifests, but {near} is"
+            );
+            found.below(&format!(".spec.baseRefs[{index}]"), message, format!("write `{near}`"));
+        }
+    }
+}
+
 /// Checks that the container of an engine has the name of the one that KServe completes.
 pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
     // A preset of one's own may have other names.

@@ -77,6 +77,12 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
         || is_placeholder(name)
         || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
         || name == name.to_uppercase();
+    // Names in DNS (Kubernetes API, ValidateServiceName; KServe, validateInferenceServiceName).
+    if ["Service", "InferenceService"].contains(&manifest.kind()) && name.contains('.') && !is_open
+    {
+        let message = format!("`{name}` is not a valid name of {manifest}: it has a dot");
+        found.push(owner, ".metadata.name", message, "write a dash instead");
+    }
     if let Some(why) = dns_subdomain(name).err().filter(|_| !has_free_name && !is_open) {
         let message = format!("`{name}` is not a valid name of an object: {why}");
         found.push(owner, ".metadata.name", message, "rename it").field("name");
@@ -197,7 +203,7 @@ fn refused(
     }
 }
 
-/// Checks that mounts have volumes. Controllers add volumes to the pods of their kinds.
+/// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for pods in pods(view).filter(|pods| !pods.completed) {
         let mut volumes: Vec<&str> =
@@ -208,17 +214,26 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
+        let claims: Vec<&str> =
+            list(pods.spec, "resourceClaims").iter().map(|claim| text(claim, "name")).collect();
+        let of_container = [
+            ("/volumeMounts", "mounts volume", "volumes", &volumes),
+            ("/resources/claims", "uses claim", "claims", &claims),
+        ];
         for (container, path) in pods.all_containers() {
             let name = text(container, "name");
-            for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
-                let path = format!("{path}.volumeMounts[{index}]");
-                let wanted = text(mount, "name");
-                if !volumes.contains(&wanted) && !is_placeholder(wanted) {
+            for (pointer, what, plural, known) in of_container {
+                let all = container.pointer(pointer).and_then(Json::as_array).into_iter().flatten();
+                for (index, one) in all.enumerate() {
+                    let wanted = text(one, "name");
+                    if known.contains(&wanted) || is_placeholder(wanted) {
+                        continue;
+                    }
                     let message = format!(
-                        "container `{name}` mounts volume `{wanted}`, which the pod does not have"
+                        "container `{name}` {what} `{wanted}`, which the pod does not have"
                     );
-                    let hint = suggest::hint(wanted, &volumes, "volumes");
-                    found.push(pods.owner, path, message, hint);
+                    let path = format!("{path}{}[{index}]", pointer.replace('/', "."));
+                    found.push(pods.owner, path, message, suggest::hint(wanted, known, plural));
                 }
             }
         }

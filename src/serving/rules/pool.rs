@@ -1,6 +1,7 @@
 //! Invariants of InferencePools and references to them.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::kserve::POOL_SUFFIX;
 use super::super::releases::{GIE, LLM_D, image};
 use super::super::view::pods::{
     Part, Program, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
@@ -146,6 +147,12 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let namespace = text_or(reference, "namespace", manifest.namespace());
         let mut pools = view.all_named("InferencePool", name, namespace).map(|(_, pool)| pool);
         let is_there = pools.next().is_some_and(|pool| said == group || pool.group() != said);
+        // KServe creates pools.
+        let service = name.strip_suffix(POOL_SUFFIX);
+        let mut services = service
+            .into_iter()
+            .flat_map(|service| view.all_named("LLMInferenceService", service, namespace));
+        let is_there = is_there || (said == group && services.next().is_some());
         // Stacks of the old API route to pools of the old API.
         if said == OLD_GROUP && !is_there {
             return;

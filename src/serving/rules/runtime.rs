@@ -7,11 +7,13 @@ use super::super::view::View;
 use super::super::view::config_map::{key_of, place_of};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Template, Variable, accelerators, commands, expanded_names, is_inside, is_placeholder,
-    is_shell, is_true, list, mount_of, script_at, text, variable, variable_or, words,
+    Engine, Part, Template, Variable, accelerators, commands, expanded_names, is_inside,
+    is_placeholder, is_shell, is_true, list, mount_of, script_at, text, variable, variable_or,
+    words,
 };
 use super::super::view::shell::is_in_name;
 use super::engine::ranks;
+use super::group::VARIABLES;
 use super::probe::downloads;
 use super::program::is_set;
 use serde_json::Value as Json;
@@ -28,7 +30,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             let judged = match (script_at(&words), engine) {
                 (Some(at), _) => words.get(at..=at),
                 (None, Some(engine)) if !is_shell(&words) => {
-                    other_forms(engine, &words, &mut found);
+                    other_forms(template, engine, &words, &mut found);
                     Some(words.as_slice())
                 }
                 _ => None,
@@ -94,12 +96,19 @@ fn first_line(text: &str) -> String {
 }
 
 /// Reports variables of an engine in the forms of shells.
-fn other_forms(engine: &Engine<'_>, words: &[String], found: &mut Reporter<'_>) {
+fn other_forms(
+    template: &Template<'_>,
+    engine: &Engine<'_>,
+    words: &[String],
+    found: &mut Reporter<'_>,
+) {
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.are_read() && engine.unjudged.is_none();
     let is_whole = list(engine.container, "envFrom").is_empty();
-    for env in list(engine.container, "env").iter().filter(|_| is_known && is_whole) {
-        let name = text(env, "name");
+    let own = list(engine.container, "env").iter().filter(|_| is_whole);
+    let own = own.filter(|env| !is_placeholder(text(env, "value"))).map(|env| text(env, "name"));
+    let of_group = VARIABLES.iter().copied().filter(|_| template.part != Part::Single);
+    for name in own.chain(of_group).filter(|_| is_known) {
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
         // `$$` is a `$` to Kubernetes.
         let has = |form: &String| {
@@ -110,8 +119,7 @@ fn other_forms(engine: &Engine<'_>, words: &[String], found: &mut Reporter<'_>) 
             })
         };
         let used = [&braced, &plain].into_iter().find(|form| has(form));
-        let used = used.filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")));
-        if let Some(used) = used {
+        if let Some(used) = used.filter(|_| !name.is_empty()) {
             let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
         }

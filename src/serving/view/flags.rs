@@ -150,7 +150,10 @@ impl Flags {
         let Some(value) = self.last(name).flatten() else { return Vec::new() };
         let more = self.more.iter().filter(|(known, _)| known == name);
         let more = more.map(|(_, word)| word.as_str());
-        value.split_whitespace().chain(more).collect()
+        // JSON has blanks of its own.
+        let is_json = value.starts_with(['{', '[']);
+        let words = value.split_whitespace().filter(|_| !is_json);
+        words.chain(Some(value).filter(|_| is_json)).chain(more).collect()
     }
 
     /// Returns true if a field of a JSON flag is set by itself: `--kv-transfer-config.kv_role=…`.
