@@ -121,3 +121,6 @@ fn operand(name: &str, versions: &[(String, String)], built: &BTreeMap<String, S
         None => name.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

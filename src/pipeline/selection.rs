@@ -72,3 +72,6 @@ fn check(names: &[String], known: &[(&str, &Span)], diagnostics: &mut Diagnostic
     }));
     unknown.is_empty()
 }
+
+#[cfg(test)]
+mod tests;

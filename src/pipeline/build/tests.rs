@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests write manifests")]
+
 use super::*;
 use crate::diag::Code;
 use crate::lock::Lock;
@@ -90,6 +92,8 @@ fn a_build_with_an_error_has_no_charts() {
     assert!(!codes.contains(&Code::UnusedSetting), "{codes:?}");
     let (some, _) = built(&text, &["other"]);
     assert_eq!((some.charts.len(), some.releases.len()), (1, 1));
+    let (none, codes) = built(&text, &["other", "nothing"]);
+    assert_eq!((none.charts.len(), codes), (0, vec![Code::UnknownBundle]));
 }
 
 /// A bundle's own objects are its operator's affair, and Kubernetes has the others.
@@ -114,4 +118,29 @@ fn apis_of_overlays_are_used_by_the_bundle() {
 
     unit.objects.iter_mut().for_each(|object| object.origin = Origin::Stub);
     assert!(apis_used(&unit).is_empty());
+}
+
+#[test]
+fn the_order_of_charts_is_noted_at_the_object_that_needs_it() {
+    let home = tempfile::tempdir().unwrap();
+    write_bundle(&home.path().join("bundle"));
+    let [lamps, folder] = ["lamps.yaml", "bundle"].map(|path| home.path().join(path));
+    let lamp = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: light.example.com/v1\n  kind: Lamp\n  \
+                metadata: {name: lamp}\n";
+    std::fs::write(&lamps, lamp).unwrap();
+    let config = config(&format!(
+        "[[bundle]]\nname = \"lamp\"\npath = \"{}\"\n[[chart]]\nname = \"rooms\"\n\
+         chart-version = \"1.0.0\"\nmanifests = [\"{}\"]\n",
+        folder.display(),
+        lamps.display()
+    ));
+    let sources = SourceResolver::of(&config, Access::default());
+    let lock = Lock::default();
+    let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+    let mut found = Diagnostics::new();
+    build(&inputs, &[], &mut found);
+    let order = found.iter().find(|found| found.code == Code::DependencyOrder).unwrap();
+    let (Place { file, line, column, .. }, _) = &order.related[0];
+    assert_eq!(file.as_deref(), lamps.to_str());
+    assert_eq!((*line, *column), (Some(4), Some(3)));
 }

@@ -28,9 +28,9 @@ impl Operands<'_> {
             return Ok(None);
         };
         let source = match &known.source {
-            // The pin is that of the catalog, and the query selects the bundle in it: both must be
-            // as then.
-            source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
+            // The pin of a catalog is not that of the bundle, and the query selects it there: both
+            // must be as then.
+            source if lock.entry(known) == Some(entry) => source.clone(),
             _ if pin.is_catalog => return Ok(None),
             source => {
                 Source::Image { reference: pin.reference.to_owned(), span: source.span().clone() }

@@ -73,7 +73,7 @@ fn crds_of_a_separate_chart_are_not_removed() {
     let table = |version: &str, crds: &str| {
         config(&format!(
             "[[bundle]]\nname = \"lamp\"\npath = \"{}\"\nchart-version = \"{version}\"\n\
-             crds = \"{crds}\"\nstub-crds = [\"infrastructures.config.openshift.io\"]\n",
+             crds = \"{crds}\"\n",
             bundle.display()
         ))
     };
@@ -167,14 +167,16 @@ fn bundles_are_compiled_as_they_are_configured_and_their_findings_are_left_out()
     let image = serde_json::json!([{ "name": "lamp", "image": "registry.example.com/lamp:1" }]);
     assert_eq!(side.bundle.related_images, Some(image));
 
-    // Manifests of the user.
-    let manifests = home.path().join("manifests.yaml");
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec:\n  containers:\n  - name: pod\n    image: registry.example.com/pod:1\n";
-    fs::write(&manifests, pod).unwrap();
+    // Manifests of the user, here also with a note about CRDs and their objects.
+    let manifests = home.path().join("manifests");
+    fs::create_dir(&manifests).unwrap();
+    fs::copy(bundle.join("manifests/crd.yaml"), manifests.join("crd.yaml")).unwrap();
+    let lamp = "apiVersion: light.example.com/v1\nkind: Lamp\nmetadata: {name: lamp}\n";
+    fs::write(manifests.join("lamp.yaml"), lamp).unwrap();
     let side = load(&manifests);
-    let (id, pod) = side.objects.iter().next().unwrap();
-    assert_eq!((side.objects.len(), id.name.as_str()), (1, "pod"));
-    assert_eq!(pod["metadata"]["labels"]["app.kubernetes.io/name"], "manifests");
+    let lamp = side.objects.iter().find(|(id, _)| id.kind == "Lamp").unwrap().1;
+    assert_eq!(side.objects.len(), 2);
+    assert_eq!(lamp["metadata"]["labels"]["app.kubernetes.io/name"], "manifests");
 }
 
 #[test]

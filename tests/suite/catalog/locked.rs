@@ -192,6 +192,9 @@ fn a_bundle_in_a_catalog_is_compared_with_a_revision_as_long_as_the_query_is_the
     let diff = ["diff", "--rev", "HEAD", "lamp-operator"];
     let seen = case.run(&diff);
     assert!(seen.stdout.contains("lamp-operator 1.2.3 at HEAD"), "{}", seen.text());
+    // All charts, which are those in the lock as the output directory is not committed.
+    let seen = case.run(&["diff", "--rev", "HEAD"]);
+    assert!(seen.stdout.contains("lamp-operator 1.2.3 at HEAD"), "{}", seen.text());
     let config = case.read("bundles.toml") + "version = \"1.2.3\"\n";
     case.write("bundles.toml", config);
     let seen = case.run(&diff);
