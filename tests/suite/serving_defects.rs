@@ -308,6 +308,7 @@ const DEFECTS: &[Change] = &[
     defect("kserve", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: VLLM}, storageUri: hf://example/chat}}}\n---\n"), "serving-kserve"),
     defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {minReplicas: 4, maxReplicas: 2, model: {modelFormat: {name: vLLM}, storageUri: hf://example/chat}}}\n---\n"), "serving-autoscaler"),
     defect("engine start", ONE, "    max-model-len: 8192\n", "    max-model-len: 8192\n    kv-cache-dtype: fp8_e4m3fn\n", "serving-engine-flags"),
+    defect("kserve", KSERVE, "baseRefs: [{name: two-gpus}]", "baseRefs: [{name: two-gpu}]", "serving-kserve"),
     // What the sidecar and the pool connect to.
     defect("ports", PD, "--model-server-port=8200", "--model-server-port=8201", "serving-sidecar"),
     defect("ports", PD, "targetPorts: [{number: 8000}]", "targetPorts: [{number: 8001}]", "serving-pool-ports"),
@@ -528,6 +529,8 @@ const SOUND: &[Change] = &[
     sound(ONE, "      containers:\n      - name: vllm\n        image: vllm/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000\n        command: [vllm, serve, example/chat-14B]\n        args:\n        - --config=/etc/vllm/vllm.yaml\n        - --host=0.0.0.0\n        - --tensor-parallel-size=2\n        - --enable-lora\n        - --max-loras=2\n        - --max-cpu-loras=4\n        - --lora-modules\n        - legal=/adapters/legal\n        - sql=/adapters/sql\n        env:\n        - {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf-token, key: HF_TOKEN}}}\n        ports:\n        - {name: http, containerPort: 8000}\n        resources:\n          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}\n        startupProbe: {httpGet: {path: /health, port: http}, periodSeconds: 10, failureThreshold: 60}\n        livenessProbe: {httpGet: {path: /health, port: http}}\n        readinessProbe: {httpGet: {path: /v1/models, port: http}}\n        volumeMounts:\n        - {name: shm, mountPath: /dev/shm}\n        - {name: flags, mountPath: /etc/vllm}\n        - {name: adapters, mountPath: /adapters}\n", "      initContainers:\n      - {name: fetch, image: 'example.com/fetch:1@sha256:0000000000000000000000000000000000000000000000000000000000000000', volumeMounts: [{name: adapters, mountPath: /adapters}]}\n      containers:\n      - name: vllm\n        image: vllm/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000\n        command: [vllm, serve, example/chat-14B]\n        args:\n        - --config=/etc/vllm/vllm.yaml\n        - --host=0.0.0.0\n        - --tensor-parallel-size=2\n        - --enable-lora\n        - --max-loras=2\n        - --max-cpu-loras=4\n        - --lora-modules\n        - legal=/adapters/legal\n        - sql=/adapters/sql\n        env:\n        - {name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hf-token, key: HF_TOKEN}}}\n        ports:\n        - {name: http, containerPort: 8000}\n        resources:\n          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}\n        startupProbe: {httpGet: {path: /health, port: http}, periodSeconds: 10, failureThreshold: 60}\n        livenessProbe: {httpGet: {path: /health, port: http}}\n        readinessProbe: {httpGet: {path: /v1/models, port: http}}\n        volumeMounts:\n        - {name: shm, mountPath: /dev/shm}\n        - {name: flags, mountPath: /etc/vllm}\n        - {name: adapters, mountPath: /adapters}\n"),
     sound(ONE, "        env:\n        - {name: HF_TOKEN", "        env:\n        - {name: CUDA_VISIBLE_DEVICES, value: '0,1'}\n        - {name: HF_TOKEN"),
     sound(ONE, ANOTHER, and_another!("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: more, namespace: elsewhere}\nspec: {minReplicas: 0, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, metrics: [{type: External, external: {metric: {name: queue}, target: {type: Value, value: \"5\"}}}]}\n---\n")),
+    // A pool that KServe creates.
+    sound(KSERVE, "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\n", "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: more, namespace: models}\nspec: {rules: [{backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat-inference-pool}]}]}\n---\napiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\n"),
     sound(KSERVE, "  model: {uri: hf://example/chat-8B, ", "  model: {lora: {maxAdapters: 2, maxCpuAdapters: 4}, uri: hf://example/chat-8B, "),
 ];
 
@@ -808,6 +811,48 @@ fn members_of_groups() {
             RAY.replace("=$(LWS_LEADER_ADDRESS)", &format!("=$(LWS_LEADER_ADDRESS); {script}"));
         let shown = human::render(&check("group", &changed), false);
         assert_eq!(shown.contains("nothing sets the variable"), is_found, "{shown}");
+    }
+}
+
+/// A group whose leader has no engine: the workers are the nodes.
+const GATE: &str = "\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: chat}
+spec:
+  startupPolicy: LeaderReady
+  leaderWorkerTemplate:
+    size: 3
+    leaderTemplate:
+      spec:
+        containers: [{name: gate, image: \"example.com/gate:1\"}]
+    workerTemplate:
+      spec:
+        containers:
+        - name: worker
+          image: vllm/vllm-openai:v0.15.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+          command: [vllm, serve, example/chat, --tensor-parallel-size=8, --nnodes=2, --node-rank=$(LWS_WORKER_INDEX), --master-addr=$(LWS_LEADER_ADDRESS)]
+          resources: {limits: {nvidia.com/gpu: 4}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory}}]
+";
+
+#[test]
+fn leaders_without_an_engine() {
+    for (from, to, message, is_found) in [
+        ("", "", "engine waits for", false),
+        ("", "", "LeaderReady deadlocks", false),
+        ("size: 3", "size: 4", "engine waits for 2 pods, but groups have 3", true),
+        ("", "", "stays as it is", false),
+        (
+            "$(LWS_WORKER_INDEX)",
+            "${LWS_WORKER_INDEX}",
+            "`${LWS_WORKER_INDEX}` stays as it is",
+            true,
+        ),
+    ] {
+        let shown = human::render(&check("gate", &GATE.replace(from, to)), false);
+        assert_eq!(shown.contains(message), is_found, "{from} -> {to}\n{shown}");
     }
 }
 

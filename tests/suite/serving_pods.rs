@@ -224,6 +224,13 @@ fn watched(key: &str) -> Vec<Json> {
     ]
 }
 
+/// The Service of a StatefulSet, which publishes names of pods that are not ready, or does not.
+fn governing(publishes: bool) -> Vec<Json> {
+    let spec = json!({"clusterIP": "None", "publishNotReadyAddresses": publishes,
+        "selector": {"app": "chat"}, "ports": [{"port": 8000}]});
+    vec![object("v1", "Service", "chat", &json!({"spec": spec}))]
+}
+
 /// A Secret that a controller makes of another store.
 fn external(more: &Json) -> Vec<Json> {
     let mut spec = json!({"target": {"name": "key"}, "data": [{"secretKey": "HF_TOKEN"}]});
@@ -338,6 +345,24 @@ fn rows() -> Vec<Row> {
         one["startupProbe"] = json!({"httpGet": null, "exec": {"command": ["curl", "-f", "http://127.0.0.1:8000/health"]}});
         one["readinessProbe"] = json!({"httpGet": {"scheme": "HTTPS", "port": port}});
         one
+    };
+    let adapters = |words: &str| serve(&["--enable-lora", "--lora-modules", words]);
+    let ranked = || {
+        let command = "exec vllm serve example/chat-8B --nnodes 2 --node-rank ${HOSTNAME##*-} \
+            --master-addr chat-0.chat --tensor-parallel-size 2";
+        let mut one = json!({"command": ["sh", "-c", command]});
+        one["volumeMounts"] = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
+        one
+    };
+    let several = || {
+        let volume = json!({"name": "shm", "emptyDir": {"medium": "Memory"}});
+        let mut whole = pods(&json!({"volumes": [volume]}));
+        merge(
+            &mut whole,
+            &json!({"kind": "StatefulSet",
+            "spec": {"serviceName": "chat", "podManagementPolicy": "Parallel"}}),
+        );
+        whole
     };
     let token = |key: &str| {
         let source = json!({"secretKeyRef": {"name": "key", "key": key}});
@@ -1594,6 +1619,52 @@ fn rows() -> Vec<Row> {
             "serving-pod",
             "it must be base64",
         ),
+        // JSON with blanks is one word.
+        (
+            "an adapter",
+            adapters("{\"name\": \"chat\", \"path\": \"/chat\"}"),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "no path",
+            adapters("chat other"),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "of `--lora-modules` has no path",
+        ),
+        // Claims, and names in DNS.
+        ("a claim", json!({"resources": {"claims": [{"name": "gpus"}]}}), claims(), vec![], "", ""),
+        (
+            "no claim",
+            json!({"resources": {"claims": [{"name": "gpu"}]}}),
+            claims(),
+            vec![],
+            "serving-pod",
+            "uses claim `gpu`, which the pod does not have",
+        ),
+        (
+            "a dot",
+            none(),
+            none(),
+            vec![object("v1", "Service", "chat.v1", &json!({"spec": {"ports": [{"port": 80}]}}))],
+            "serving-pod",
+            "it has a dot",
+        ),
+        (
+            "a dash",
+            none(),
+            none(),
+            vec![object("v1", "Service", "chat-v1", &json!({"spec": {"ports": [{"port": 80}]}}))],
+            "",
+            "",
+        ),
+        // Names of pods of a StatefulSet before they are ready.
+        ("published", ranked(), several(), governing(true), "", ""),
+        ("hidden", ranked(), several(), governing(false), "serving-join", "before all are ready"),
         // What routers and monitors select, and adapters and stores serve.
         ("a router", none(), none(), stack_router("app=chat", "router"), "", ""),
         (
