@@ -1662,6 +1662,14 @@ fn rows() -> Vec<Row> {
             "",
             "",
         ),
+        (
+            "a kind of another project",
+            none(),
+            none(),
+            vec![object("inference.example.com/v1", "InferenceService", "chat.v1", &none())],
+            "",
+            "",
+        ),
         // Names of pods of a StatefulSet before they are ready.
         ("published", ranked(), several(), governing(true), "", ""),
         ("hidden", ranked(), several(), governing(false), "serving-join", "before all are ready"),

@@ -48,6 +48,10 @@ fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
     }
 }
 
+/// Groups and kinds whose names are names in DNS (Kubernetes API, ValidateServiceName; KServe,
+/// validateInferenceServiceName).
+const IN_DNS: [(&str, &str); 2] = [("", "Service"), ("serving.kserve.io", "InferenceService")];
+
 /// Checks an object against its type, and its name.
 fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let spec = manifest.spec();
@@ -77,9 +81,8 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
         || is_placeholder(name)
         || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
         || name == name.to_uppercase();
-    // Names in DNS (Kubernetes API, ValidateServiceName; KServe, validateInferenceServiceName).
-    if ["Service", "InferenceService"].contains(&manifest.kind()) && name.contains('.') && !is_open
-    {
+    let is_in_dns = IN_DNS.contains(&(manifest.group(), manifest.kind()));
+    if is_in_dns && name.contains('.') && !is_open {
         let message = format!("`{name}` is not a valid name of {manifest}: it has a dot");
         found.push(owner, ".metadata.name", message, "write a dash instead");
     }
