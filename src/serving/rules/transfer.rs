@@ -267,15 +267,17 @@ fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut
         let (Some(labels), Some(namespace)) = (labels, flags.text_or(namespace, usual)) else {
             continue;
         };
-        let engines = view.engines().map(|(pods, _)| pods);
-        let near: Vec<_> = engines.filter(|pods| pods.manifest.may_be_in(namespace)).collect();
         let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
-        let has = |pods: &&Template<'_>| {
-            labels.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
+        let is_near = |pods: &Template<'_>| pods.manifest.may_be_in(namespace);
+        let fits = |number: usize| {
+            let pods = &view.templates[number];
+            is_near(pods) && labels.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
         };
-        if let Some(pods) = near.first()
+        let selects_any =
+            || view.index.templates.candidates(labels.iter().copied(), None).into_iter().any(fits);
+        if let Some((pods, _)) = view.engines().find(|(pods, _)| is_near(pods))
             && !labels.iter().any(is_open)
-            && !near.iter().any(has)
+            && !selects_any()
         {
             let message = format!("`--{flag}` of {router} selects no pods");
             found.push(message, format!("write labels of pods, such as those of {pods}"));
