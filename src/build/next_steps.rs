@@ -10,101 +10,68 @@ use crate::pipeline::upgrade::BuiltChart;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The facts that the next steps after a build depend on.
-pub(super) struct NextSteps<'b> {
-    /// The charts that were created or updated.
-    changed: Vec<&'b BuiltChart>,
-    releases: &'b [Release],
-    /// The commands of the deployment tools that the configuration has.
-    tools: Vec<String>,
-    /// True if all bundles were built: only then are the files of deployment tools written.
-    is_whole: bool,
-    /// The files to commit.
-    files: Vec<&'b Path>,
-    out: &'b Path,
-    /// True if there was no chart before.
-    is_first: bool,
-}
-
-impl<'b> NextSteps<'b> {
-    /// Returns the facts of a build; `None` if it changed nothing that is installed.
-    pub(super) fn of(built: &'b Outcome<'_>) -> Option<Self> {
-        let Outcome { request, changes, .. } = built;
-        let is_changed = |chart: &&BuiltChart| {
-            changes.created.contains(&chart.dir) || changes.updated.contains(&chart.dir)
-        };
-        let changed: Vec<&BuiltChart> = built.charts.iter().filter(is_changed).collect();
-        let mut files = changes.deployment_files.iter();
-        let tools = tool_commands(&request.config.deploy, request.out);
-        let has_files =
-            !tools.is_empty() && files.any(|file| file.as_path() != Path::new(BUILD_REPORT));
-        if changed.is_empty() && !has_files {
-            return None;
-        }
-        let lock = built.lock.has_entries.then_some(built.lock_path.as_path());
-        let files = [request.config_path].into_iter().chain(lock);
-        Some(NextSteps {
-            changed,
-            releases: &built.releases,
-            tools,
-            is_whole: request.names.is_empty(),
-            files: files.chain([request.out]).collect(),
-            out: request.out,
-            is_first: built.is_first,
-        })
+/// Returns the reports to read, and the commands of the deployment tools that the configuration has, else one
+/// of Helm for each release; nothing if the build changed nothing that is installed.
+pub(super) fn lines(built: &Outcome<'_>) -> Lines {
+    let Outcome { request, releases, changes, is_first, .. } = built;
+    let out = request.out;
+    let is_changed = |chart: &&BuiltChart| {
+        changes.created.contains(&chart.dir) || changes.updated.contains(&chart.dir)
+    };
+    let changed: Vec<&BuiltChart> = built.charts.iter().filter(is_changed).collect();
+    let tools = tool_commands(&request.config.deploy, out);
+    let mut written = changes.deployment_files.iter();
+    let has_files =
+        !tools.is_empty() && written.any(|file| file.as_path() != Path::new(BUILD_REPORT));
+    let mut lines = Lines::new();
+    if changed.is_empty() && !has_files {
+        return lines;
     }
 
-    /// Returns the reports to read, and the commands of the deployment tools that the configuration has,
-    /// else one of Helm for each release.
-    pub(super) fn lines(&self) -> Lines {
-        let Self { releases, out, .. } = self;
-        let mut lines = Lines::new();
-        for chart in &self.changed {
-            let Some(upgrade) = &chart.upgrade else { continue };
-            let report = out.join(&chart.dir).join(UPGRADE_REPORT);
-            lines.push(format!("{}: {upgrade}", report.display()));
-        }
-        if !self.tools.is_empty() && !self.is_whole && !self.is_first {
-            lines
-                .push("next: run `bundle2chart build`, which writes the files of deployment tools");
-            return lines;
-        }
-
-        // A first build of some bundles is a trial.
-        let tools = if self.is_whole { self.tools.as_slice() } else { &[] };
-        // Each of the tools installs all charts.
-        let with = if tools.len() > 1 { " with one of" } else { "" };
-        let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
-        let files = listed(&files, 3);
-        let (what, command) = match self.is_first {
-            true => ("install", "install"),
-            // Some releases may be in the cluster.
-            false => ("install or upgrade", "upgrade --install"),
-        };
-        let read = match self.changed.iter().any(|chart| chart.upgrade.is_some()) {
-            true => format!("read {UPGRADE_REPORT}, "),
-            false => String::new(),
-        };
-        lines.push(format!("next: {read}commit {files}, and {what} the charts{with}:"));
-        for (needed, name) in not_built(releases, out) {
-            lines.push(format!(
-                "  bundle2chart build {needed} # first, because {name} depends on it"
-            ));
-        }
-        let plan = deploy::plan(releases).into_iter().filter(|_| tools.is_empty());
-        for Planned { release, creates_namespace, .. } in plan {
-            let Release { name, namespace, dir, .. } = release;
-            if self.changed.iter().any(|chart| chart.dir == Path::new(dir)) {
-                let create = if creates_namespace { " --create-namespace" } else { "" };
-                let chart = shell(&out.join(dir));
-                lines.push(format!(
-                    "  helm {command} {name} {chart} --namespace {namespace}{create}"
-                ));
-            }
-        }
-        tools.iter().for_each(|tool| lines.push(tool));
-        lines
+    for chart in &changed {
+        let Some(upgrade) = &chart.upgrade else { continue };
+        let report = out.join(&chart.dir).join(UPGRADE_REPORT);
+        lines.push(format!("{}: {upgrade}", report.display()));
     }
+    // Only a build of all bundles writes the files of deployment tools.
+    let is_whole = request.names.is_empty();
+    if !tools.is_empty() && !is_whole && !is_first {
+        lines.push("next: run `bundle2chart build`, which writes the files of deployment tools");
+        return lines;
+    }
+
+    // A first build of some bundles is a trial.
+    let tools = if is_whole { tools.as_slice() } else { &[] };
+    // Each of the tools installs all charts.
+    let with = if tools.len() > 1 { " with one of" } else { "" };
+    let lock = built.lock.has_entries.then_some(built.lock_path.as_path());
+    let files = [request.config_path].into_iter().chain(lock).chain([out]);
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+    let files = listed(&files, 3);
+    let (what, command) = match is_first {
+        true => ("install", "install"),
+        // Some releases may be in the cluster.
+        false => ("install or upgrade", "upgrade --install"),
+    };
+    let read = match changed.iter().any(|chart| chart.upgrade.is_some()) {
+        true => format!("read {UPGRADE_REPORT}, "),
+        false => String::new(),
+    };
+    lines.push(format!("next: {read}commit {files}, and {what} the charts{with}:"));
+    for (needed, name) in not_built(releases, out) {
+        lines.push(format!("  bundle2chart build {needed} # first, because {name} depends on it"));
+    }
+    let plan = deploy::plan(releases).into_iter().filter(|_| tools.is_empty());
+    for Planned { release, creates_namespace, .. } in plan {
+        let Release { name, namespace, dir, .. } = release;
+        if changed.iter().any(|chart| chart.dir == Path::new(dir)) {
+            let create = if creates_namespace { " --create-namespace" } else { "" };
+            let chart = shell(&out.join(dir));
+            lines.push(format!("  helm {command} {name} {chart} --namespace {namespace}{create}"));
+        }
+    }
+    tools.iter().for_each(|tool| lines.push(tool));
+    lines
 }
 
 /// Returns the commands with which deployment tools install all charts.

@@ -1,7 +1,6 @@
 //! The summary of a build, and the verdict of a check.
 
-use super::next_steps::NextSteps;
-use super::{BUILD_REPORT, Outcome};
+use super::{BUILD_REPORT, Outcome, next_steps};
 use crate::chart;
 use crate::escape::Lines;
 use crate::pipeline::upgrade::BuiltChart;
@@ -15,7 +14,7 @@ impl Outcome<'_> {
         if let Some(lock) = &self.lock.written {
             lines.push(lock.clone());
         }
-        lines.append(NextSteps::of(self).map(|next| next.lines()).unwrap_or_default());
+        lines.append(next_steps::lines(self));
         lines
     }
 

@@ -57,8 +57,7 @@ pub fn share(bytes: usize) -> String {
 ///
 /// From [`WARN`] on it is at most 4 % above the size that Helm writes. Below, it only shows that the
 /// release fits: most do so without compression, nearly all others by a sample of their templates that is
-/// compressed quickly to less than half of what fits. Helm's compression level would take half of the time
-/// of a build.
+/// compressed quickly. Helm's compression level would take half of the time of a build.
 pub fn release_bytes(
     chart: &str,
     files: &BTreeMap<String, String>,
@@ -103,8 +102,8 @@ pub fn release_bytes(
     let release = (&document, &manifest);
 
     let length: usize = manifest.templates().map(|(_, text)| text.len()).sum();
-    let plain = Some(&release).filter(|_| length <= Count::LIMIT);
-    let plain = plain.and_then(|release| Count::of(|count| write(release, count)));
+    let may_fit = length <= Count::LIMIT;
+    let plain = may_fit.then(|| Count::of(|count| write(&release, count))).flatten();
     // Deflate stores what it cannot compress.
     let stored = plain.map(|bytes| bytes + bytes.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER);
     let stored = stored.filter(|bytes| *bytes <= Count::LIMIT);
@@ -159,15 +158,16 @@ impl Manifest<'_> {
 
     /// Returns the start of each piece of all templates.
     fn sample(&self) -> String {
-        let (mut sample, mut length) = (String::new(), 0_usize);
+        // The position in the text of all templates.
+        let (mut sample, mut position) = (String::new(), 0_usize);
         for (_, text) in self.templates() {
-            let first = length.next_multiple_of(PIECE) - length;
+            let first = position.next_multiple_of(PIECE) - position;
             let boundary = |at: usize| (at..text.len()).find(|at| text.is_char_boundary(*at));
             for start in (first..text.len()).step_by(PIECE).filter_map(boundary) {
                 let end = boundary(start + SAMPLE).unwrap_or(text.len());
                 sample.push_str(&text[start..end]);
             }
-            length += text.len();
+            position += text.len();
         }
         sample
     }

@@ -26,7 +26,7 @@ fn labels(compiled: &Compiled) -> Vec<String> {
     labels
 }
 
-/// Writes the bundle with this suggested namespace, and a text of its own in the Deployment.
+/// Writes the bundle with this suggested namespace, and another text in the Deployment.
 fn write_suggesting(folder: &Path, namespace: &str) {
     write_bundle(folder);
     let file = folder.join("manifests/csv.yaml");

@@ -7,6 +7,7 @@ use super::super::view::pods::{
     is_true, list, port_number, starts_ray, text, volume_of,
 };
 use super::super::view::{Manifest, View};
+use super::join::leader_of;
 use super::probe::http_probes;
 use super::ranges;
 use crate::diag::Code;
@@ -118,8 +119,7 @@ pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Repo
         return;
     }
     // A leader without an engine is no node.
-    let mut leaders = view.templates_of(template.owner).filter(|one| one.part == Part::Leader);
-    let is_apart = leaders.any(|leader| leader.engine.is_none());
+    let is_apart = leader_of(view, template).is_some_and(|leader| leader.engine.is_none());
     let size = template.size.saturating_sub(u32::from(is_apart));
     if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
         let message = format!("engine waits for {nodes} pods, but groups have {size}");

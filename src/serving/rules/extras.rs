@@ -130,17 +130,21 @@ fn adapted(view: &View<'_>, rules: &str) -> Option<BTreeSet<String>> {
 
 /// Reports metrics that the adapter in the manifests does not serve.
 fn adapter(view: &View<'_>, found: &mut Found) {
-    for (key, rules) in [("pods", "rules"), ("object", "rules"), ("external", "externalRules")] {
+    let kinds: [(&str, &[&str]); 2] =
+        [("rules", &["pods", "object"]), ("externalRules", &["external"])];
+    for (rules, keys) in kinds {
         let Some(known) = adapted(view, rules) else { continue };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
         for (owner, scaler, index, metric) in metrics(view) {
-            let name = metric.pointer(&format!("/{key}/metric/name")).and_then(Json::as_str);
-            let Some(name) = name.filter(|name| !known.contains(*name)) else { continue };
-            let message =
-                format!("{scaler} uses metric `{name}`, which the adapter does not serve");
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let path = format!(".spec.metrics[{index}].{key}.metric.name");
-            // Another adapter may.
-            found.push(owner, path, message, suggest::hint(name, &known, "metrics")).warning();
+            for key in keys {
+                let name = metric.pointer(&format!("/{key}/metric/name")).and_then(Json::as_str);
+                let Some(name) = name.filter(|name| !known.contains(name)) else { continue };
+                let message =
+                    format!("{scaler} uses metric `{name}`, which the adapter does not serve");
+                let path = format!(".spec.metrics[{index}].{key}.metric.name");
+                // Another adapter may.
+                found.push(owner, path, message, suggest::hint(name, &known, "metrics")).warning();
+            }
         }
     }
 }

@@ -147,8 +147,8 @@ impl Candidate<'_> {
             None => {
                 // Labels of the same name have other domains than API groups.
                 let same_name = |other: &str| {
-                    let name = |key: &str| key.split_once('/').map(|(_, name)| name.to_owned());
-                    name(key).is_some() && name(key) == name(other)
+                    let both = key.split_once('/').zip(other.split_once('/'));
+                    both.is_some_and(|((_, one), (_, other))| one == other)
                 };
                 let is_near = |(other, known): &(&&str, &&str)| {
                     **known == value && (is_typo(key, other) || same_name(other))
@@ -329,13 +329,12 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                     && !others.any(|(_, other)| other.may_share_namespace(candidate.owner))
             };
             let elsewhere = selected(view, kind, &wanted, None).into_iter().find(is_free);
-            let mut of_pods = selected(view, "Service", &wanted, near).into_iter();
-            let of_pods = of_pods.find(|_| of_services);
+            let are_of_pods = of_services && !selected(view, "Service", &wanted, near).is_empty();
             let (hint, is_certain) = match (label, elsewhere, meant.next()) {
-                _ if of_pods.is_some() => (
-                    "select by labels of the Service: these are labels of its pods".to_owned(),
-                    true,
-                ),
+                _ if are_of_pods => {
+                    let hint = "select by labels of the Service: these are labels of its pods";
+                    (hint.to_owned(), true)
+                }
                 (Some(label), ..) => (format!("select by `{label}`, which the {what} have"), true),
                 (None, Some(other), _) => {
                     let namespace = other.owner.namespace();

@@ -254,6 +254,22 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns true if pods have all these labels.
+fn has_labels(pods: &Template<'_>, wanted: &[(&str, &str)]) -> bool {
+    wanted.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
+}
+
+/// Returns the pods that may be in a namespace and have all these labels.
+fn labelled<'v, 'a>(
+    view: &'v View<'a>,
+    wanted: &[(&str, &str)],
+    namespace: &str,
+) -> impl Iterator<Item = &'v Template<'a>> {
+    let numbers = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
+    let pods = numbers.map(|number| &view.templates[number]);
+    pods.filter(move |pods| has_labels(pods, wanted) && pods.manifest.may_be_in(namespace))
+}
+
 /// Checks that a router selects pods, if there are engines in the namespace where it looks for them.
 fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
     // Of SGLang, and of the production stack (parsers of their arguments).
@@ -268,16 +284,10 @@ fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut
             continue;
         };
         let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
-        let is_near = |pods: &Template<'_>| pods.manifest.may_be_in(namespace);
-        let fits = |number: usize| {
-            let pods = &view.templates[number];
-            is_near(pods) && labels.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
-        };
-        let selects_any =
-            || view.index.templates.candidates(labels.iter().copied(), None).into_iter().any(fits);
-        if let Some((pods, _)) = view.engines().find(|(pods, _)| is_near(pods))
+        let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
+        if let Some((pods, _)) = near
             && !labels.iter().any(is_open)
-            && !selects_any()
+            && labelled(view, &labels, namespace).next().is_none()
         {
             let message = format!("`--{flag}` of {router} selects no pods");
             found.push(message, format!("write labels of pods, such as those of {pods}"));
@@ -294,17 +304,13 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
     let [prefill, decode] = ["prefill", "decode"].map(labels);
     // Without a namespace, the router looks into all.
     let Some(namespace) = flags.text_or("service-discovery-namespace", "") else { return };
-    let has = |pods: &Template<'_>, wanted: &[(&str, &str)]| {
-        !wanted.is_empty() && wanted.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
-    };
     let both = [("prefill", &prefill), ("decode", &decode)];
     for (role, wanted) in both.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
-        let pods = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
-        let pods = pods.map(|number| &view.templates[number]).filter(|pods| {
-            // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
-            let is_other = role == "decode" && has(pods, &prefill);
-            has(pods, wanted) && !is_other && pods.manifest.may_be_in(namespace)
-        });
+        // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
+        let is_other = |pods: &&Template<'_>| {
+            role == "decode" && !prefill.is_empty() && has_labels(pods, &prefill)
+        };
+        let pods = labelled(view, wanted, namespace).filter(|pods| !is_other(pods));
         // One pod tells what is wrong.
         let mut modes = pods
             .filter_map(|pods| Some((pods, other_mode(known(pods, Program::Sglang)?.1, role)?)));

@@ -150,7 +150,7 @@ impl Flags {
         let Some(value) = self.last(name).flatten() else { return Vec::new() };
         let more = self.more.iter().filter(|(known, _)| known == name);
         let more = more.map(|(_, word)| word.as_str());
-        // JSON has blanks of its own.
+        // Blanks in JSON separate no words.
         let is_json = value.starts_with(['{', '[']);
         let words = value.split_whitespace().filter(|_| !is_json);
         words.chain(Some(value).filter(|_| is_json)).chain(more).collect()

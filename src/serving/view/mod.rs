@@ -136,8 +136,8 @@ impl std::fmt::Display for Picker<'_> {
 }
 
 impl Picker<'_> {
-    /// Returns true for an image of the projects that publish pickers: others may have files and variables of
-    /// their own.
+    /// Returns true for an image of the projects that publish pickers: others may have other files
+    /// and variables.
     pub(super) fn is_of_upstream(&self) -> bool {
         let image = text(self.container, "image");
         ["llm-d/", "gateway-api-inference-extension/"].iter().any(|part| image.contains(part))

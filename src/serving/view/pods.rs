@@ -631,7 +631,8 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Returns the ports that the containers beside one open: the routing sidecar's, and what others declare.
+    /// Returns the ports of the other containers of the pods: those of the routing sidecar, and those that
+    /// the others declare.
     pub(crate) fn ports_beside(&self, container: &Json) -> Vec<u32> {
         let sidecar = self.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
         let others = self.containers().filter(|(other, _)| !std::ptr::eq(*other, container));
