@@ -89,6 +89,7 @@ fn the_suggested_namespace_is_also_rewritten_with_another_one() {
     }
 }
 
+#[cfg(feature = "serving")]
 #[test]
 fn a_chart_has_the_objects_of_its_platform_and_those_of_its_files() {
     let home = tempfile::tempdir().unwrap();
