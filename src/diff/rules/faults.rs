@@ -8,10 +8,11 @@ use super::rbac::EffectivePermissions;
 use super::{Judged, found, rules};
 use crate::field_ownership::Targets;
 use crate::identity::{Pair, renamed};
-use crate::ir::path_of;
+use crate::ir::{self, path_of};
 use crate::path::{Path, Step};
 use crate::read::keys;
-use crate::{Finding, Identity, Rule, Side};
+use crate::{Finding, Identity, Rule, Side, is_description, passes};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 rules! {
@@ -64,11 +65,12 @@ rules! {
     /// (CreateContainerConfigError).
     ROOT "root-not-allowed" Breaking(Unavailable Fix)
         "Set another `runAsUser`, or `runAsNonRoot: false`.";
-    /// Selector of a workload does not match its pods.
+    /// Object that the API server rejects.
     ///
-    /// The API server rejects the workload.
-    LABELS "selector-mismatch" Breaking(UpgradeFails Fix)
-        "Add the labels of the selector to the pod template.";
+    /// Its content breaks a rule of the API server, as in the lint `api-refuses`: for example, the
+    /// selector of a workload does not match its pods, or a CRD has no storage version.
+    REFUSED "object-refused" Breaking(UpgradeFails Fix)
+        "Fix the object in the bundle or with a patch.";
     /// Resource request above its limit.
     ///
     /// The API server rejects pods whose request is above the limit.
@@ -145,7 +147,10 @@ impl Faults {
 
         let mut faults = Faults::default();
         let lost_apis = pods::lost_apis(new, pairs, before, after);
-        for Fault { id, mut finding, path } in of(new, after).into_iter().chain(lost_apis) {
+        let refused = pairs.iter().flat_map(refused);
+        for Fault { id, mut finding, path } in
+            of(new, after).into_iter().chain(lost_apis).chain(refused)
+        {
             if known.contains(&(id.clone(), finding.rule.code, finding.reason.clone())) {
                 continue;
             }
@@ -171,6 +176,26 @@ fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
     faults.extend(services::faults(side, &pods));
     faults.extend(controlled(side));
     faults
+}
+
+/// Returns what the API server rejects of the new object, and not of the old one.
+fn refused(pair: &Pair<'_>) -> Vec<Fault> {
+    let has_changed = pair.old != pair.new && !is_description(&pair.id);
+    let of = |object: Option<&Json>| {
+        object.filter(|_| has_changed).map(passes::refused).unwrap_or_default()
+    };
+    let known: BTreeSet<String> = of(pair.old).into_iter().map(|(_, what)| what).collect();
+    let mut refused = of(pair.new);
+    refused.retain(|(_, what)| !known.contains(what));
+    let fault = |(path, what): (String, String)| {
+        // Items of lists have other indexes on the other side.
+        let keys = ir::steps(&path).into_iter().map_while(|step| match step {
+            ir::Step::Key(key) => Some(Step::Key(key)),
+            ir::Step::Index(_) => None,
+        });
+        Fault::new(&pair.id, &REFUSED, what, keys.collect())
+    };
+    refused.into_iter().map(fault).collect()
 }
 
 /// Returns the fields that a controller sets.

@@ -11,7 +11,7 @@ const ROOT: &str = "root-not-allowed";
 const ABOVE: &str = "request-above-limit";
 const TOKEN: &str = "api-token-missing";
 const LEASE: &str = "lease-not-allowed";
-const LABELS: &str = "selector-mismatch";
+const REFUSED: &str = "object-refused";
 
 /// Returns the codes of the faults of pods in a new chart with these objects.
 fn faults(objects: Vec<Json>) -> Vec<&'static str> {
@@ -24,7 +24,7 @@ fn faults(objects: Vec<Json>) -> Vec<&'static str> {
         ABOVE,
         TOKEN,
         LEASE,
-        LABELS,
+        REFUSED,
         "pull-secret-missing",
         "service-selects-nothing",
         "backend-missing",
@@ -156,7 +156,7 @@ fn selectors_of_controllers_of_pods_match_their_pods() {
     };
     for kind in ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"] {
         assert_eq!(with(kind, "d"), [""; 0], "{kind}");
-        assert_eq!(with(kind, "e"), [LABELS], "{kind}");
+        assert_eq!(with(kind, "e"), [REFUSED], "{kind}");
     }
     // The API server sets the selector of a Job.
     assert_eq!(with("Job", "e"), [""; 0]);
@@ -272,7 +272,7 @@ fn probes_need_a_port() {
                 (json!("web"), json!([{"name": "web", "containerPort": 80}]), &[][..]),
                 (json!("web"), json!([{"name": "dns", "containerPort": 80}]), &[PORT]),
                 (json!(80), json!([{"name": "web", "containerPort": 80}]), &[]),
-                (json!(80), json!([{"name": "80", "containerPort": 81}]), &[UNDECLARED]),
+                (json!(80), json!([{"name": "p-80", "containerPort": 81}]), &[UNDECLARED]),
             ] {
                 let with = |settings: Json| {
                     let container = json!({"ports": ports, probe: {handler: settings}});
@@ -298,7 +298,11 @@ fn ports_are_declared_or_mentioned() {
         (json!({"env": [{"name": "LISTEN", "value": ":8081"}]}), json!({}), &[]),
         (json!({"env": [{"name": "8081", "value": "x"}]}), json!({}), &[UNDECLARED]),
         (json!({"workingDir": "/8081"}), json!({}), &[UNDECLARED]),
-        (json!({}), json!({"initContainers": [{"name": "i", "args": ["8081"]}]}), &[]),
+        (
+            json!({}),
+            json!({"initContainers": [{"name": "i", "image": "r.io/i:1", "args": ["8081"]}]}),
+            &[],
+        ),
     ] {
         let mut probed = json!({"readinessProbe": {"tcpSocket": {"port": 8081}}});
         join(&mut probed, container);
@@ -352,7 +356,7 @@ fn faults_are_at_their_edits() {
             json!({"serviceAccountName": "x"}),
             json!({}),
         ),
-        (LABELS, "template.metadata", json!({}), sa(), other),
+        (REFUSED, "template.metadata", json!({}), sa(), other),
     ] {
         let side = |mut pods: Json, number: u8| {
             pods["metadata"]["labels"] = json!({"number": number.to_string()});
@@ -407,4 +411,31 @@ fn webhooks_need_a_service_of_the_chart() {
     assert_eq!(faults(vec![hook("ns"), service()]), [""; 0]);
     assert_eq!(faults(vec![hook("other")]), [""; 0]);
     assert_eq!(faults(vec![hook("ns"), within("other", service())]), ["backend-missing"]);
+}
+
+/// What the API server refuses is new only where the old object had it not.
+#[test]
+fn refusals_that_the_old_object_had_are_not_reported() {
+    let service = |name: &str, ports: Json| {
+        one(object(
+            "v1",
+            "Service",
+            "s",
+            json!({"spec": {"selector": {name: "x"}, "ports": ports}}),
+        ))
+    };
+    let bad = json!([{"name": "A_b", "port": 80}]);
+    let worse = json!([{"name": "A_b", "port": 80}, {"name": "b", "port": 0}]);
+    let good = json!([{"name": "b", "port": 80}]);
+    let refused = |old: Of, new: Of| {
+        let set = diff(old, new);
+        let findings = set.changes().flat_map(|(_, change)| &change.findings);
+        let refused = findings.filter(|finding| finding.rule.code == REFUSED);
+        refused.map(|finding| finding.reason.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(refused(service("a", bad.clone()), service("b", bad.clone())), [""; 0]);
+    assert_eq!(refused(service("a", bad.clone()), service("a", worse)), ["has invalid port 0"]);
+    assert_eq!(refused(service("a", bad.clone()), service("a", good.clone())), [""; 0]);
+    let invalid = "has a port with invalid name `A_b`";
+    assert_eq!(refused(service("a", good), service("a", bad)), [invalid]);
 }

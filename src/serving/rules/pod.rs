@@ -13,7 +13,7 @@ use super::addresses::has_address;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::Code;
 use crate::diag::suggest::{self, is_typo};
-use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
+use crate::ir::{dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,8 +191,7 @@ fn refused(
     }
 
     const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
-    let Value::Map(root) = Value::from(json.clone()) else { return };
-    for (path, what) in passes::refused(&Object::new(*root, Origin::Stub)) {
+    for (path, what) in passes::refused(json) {
         let is_in_pod = path.starts_with(place.0);
         if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
             let path = path.replacen(place.0, place.1, 1);

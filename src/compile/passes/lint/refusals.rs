@@ -11,8 +11,11 @@
 use super::super::check_types::{is_given, rejected};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::fields::{below, integer, list, text};
-use crate::ir::{Map, Object, Unit, Value, is_label, is_label_key, is_label_value, push_key};
+use crate::ir::{
+    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
+};
 use crate::overlay;
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// Collects the faults of one object.
@@ -56,7 +59,14 @@ impl Faults<'_> {
 }
 
 /// Returns what the API server refuses of an object: JSON paths, and what the object at them has.
-pub fn refused(object: &Object) -> Vec<(String, String)> {
+pub fn refused(object: &Json) -> Vec<(String, String)> {
+    match Value::from(object) {
+        Value::Map(root) => faults(&Object::new(*root, Origin::Stub)),
+        _ => Vec::new(),
+    }
+}
+
+fn faults(object: &Object) -> Vec<(String, String)> {
     let mut faults = Faults { object, found: Vec::new() };
     metadata(&mut faults, "", &object.root);
     match object.kind() {
@@ -73,7 +83,7 @@ pub fn refused(object: &Object) -> Vec<(String, String)> {
 /// Looks at every object of the bundle and of overlays.
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
-        for (path, what) in refused(object) {
+        for (path, what) in faults(object) {
             let message = format!("{object} {what}");
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &path));

@@ -1,8 +1,7 @@
 //! Faults of pods: they are not created, do not start, or do not work.
 
 use super::{
-    ABOVE_LIMIT, Fault, KEY, LABELS, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
-    UNDECLARED,
+    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN, UNDECLARED,
 };
 use crate::identity::Pair;
 use crate::ir::{PodReference, pod_references, quantity};
@@ -89,7 +88,6 @@ pub(super) fn faults(
     let mut faults = Vec::new();
     for pod in pods {
         references(side, pod, &mentioned, &mut faults);
-        faults.extend(labels(side, pod));
         faults.extend(token(side, pod, permissions));
         faults.extend(leases(side, pod, permissions));
         for container in containers(pod.spec) {
@@ -197,21 +195,6 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
             }
         }
     }
-}
-
-/// Returns the faults of a selector that does not match the labels of its pods.
-fn labels(side: &Side, pod: &Pod<'_>) -> Vec<Fault> {
-    if !["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"].contains(&pod.id.kind.as_str()) {
-        return Vec::new();
-    }
-    let labels = entries(side.objects.get(pod.id), &["spec", "selector", "matchLabels"]);
-    let missing = labels.filter(|(key, value)| at(pod.labels, &[key]) != Some(value));
-    let fault = |(key, value): (&String, &Json)| {
-        let value = value.as_str().unwrap_or_default();
-        let text = format!("spec.selector: pods have no label {key}={value}");
-        Fault::new(pod.id, &LABELS, text, keys(&["spec"]))
-    };
-    missing.map(fault).collect()
 }
 
 /// Returns the fault of pods that need the API and have no token.

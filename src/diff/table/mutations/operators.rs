@@ -239,7 +239,7 @@ fn rollouts() -> Vec<Mutation> {
         breaking(
             "pods without the labels of the selector",
             vec![set("Deployment/spec/template/metadata/labels", json!({"app": "other"}))],
-            "selector-mismatch",
+            "object-refused",
             "validation of apps/v1 requires the labels",
         ),
         risky(
