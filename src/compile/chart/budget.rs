@@ -108,8 +108,12 @@ pub fn release_bytes(
     let stored = plain.map(|bytes| bytes + bytes.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER);
     let stored = stored.filter(|bytes| *bytes <= Count::LIMIT);
     let sampled = || {
-        let sample = manifest.sample();
-        let of_sample = deflated(&sample, SAMPLED)? * length / sample.len().max(1);
+        let bytes: usize = manifest.sample().map(str::len).sum();
+        let sample = Count::of(|count| {
+            let mut encoder = DeflateEncoder::new(count, SAMPLED);
+            manifest.sample().try_for_each(|part| encoder.write_all(part.as_bytes()))
+        });
+        let of_sample = sample? * length / bytes.max(1);
         let estimate = deflated(&document, SAMPLED)? + of_sample;
         // Near the limit a sample proves nothing.
         (estimate <= Count::LIMIT / 5 * 4).then_some(estimate)
@@ -157,27 +161,24 @@ impl Manifest<'_> {
     }
 
     /// Returns the start of each piece of all templates.
-    fn sample(&self) -> String {
+    fn sample(&self) -> impl Iterator<Item = &str> {
         // The position in the text of all templates.
-        let (mut sample, mut position) = (String::new(), 0_usize);
-        for (_, text) in self.templates() {
+        let mut position = 0_usize;
+        self.templates().flat_map(move |(_, text)| {
             let first = position.next_multiple_of(PIECE) - position;
-            let boundary = |at: usize| (at..text.len()).find(|at| text.is_char_boundary(*at));
-            for start in (first..text.len()).step_by(PIECE).filter_map(boundary) {
-                let end = boundary(start + SAMPLE).unwrap_or(text.len());
-                sample.push_str(&text[start..end]);
-            }
             position += text.len();
-        }
-        sample
+            let boundary = |at: usize| (at..text.len()).find(|at| text.is_char_boundary(*at));
+            let starts = (first..text.len()).step_by(PIECE).filter_map(boundary);
+            starts.map(move |start| &text[start..boundary(start + SAMPLE).unwrap_or(text.len())])
+        })
     }
 }
 
 /// Size of the pieces of which a sample has the start, in bytes: even if the rest of one piece could not be
 /// compressed at all, what a sample shows to fit would.
 const PIECE: usize = 1 << 18;
-/// Size of each start. Deflate looks back 32 KiB.
-const SAMPLE: usize = 1 << 15;
+/// Size of each start. Deflate looks back 32 KiB, to that of the piece before.
+const SAMPLE: usize = 1 << 14;
 /// Compression level of samples, which are few bytes.
 const SAMPLED: Compression = Compression::new(3);
 
