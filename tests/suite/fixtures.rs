@@ -29,6 +29,16 @@ fn read_tree(root: &Path) -> Files {
         .collect()
 }
 
+/// The files of the mesh operator's bundle, with its large CRDs.
+pub(crate) fn mesh() -> Files {
+    let mut files = bundle("mesh-operator", "2.3.1");
+    for (name, content) in large_schemas::files() {
+        let clash = files.insert(format!("manifests/{name}"), content);
+        assert!(clash.is_none(), "{name} is written by hand and generated");
+    }
+    files
+}
+
 /// A bundle's files as they are in `fixtures/bundles`, `manifests/…` and `metadata/…`.
 #[cfg(test)]
 fn bundle(name: &str, version: &str) -> Files {
@@ -87,11 +97,7 @@ fn build(earlier: &Files) -> Files {
             .map(|platform| image(platform, &files, bundle_layers(&files, Gzip, ""))),
     );
 
-    let mut files = bundle("mesh-operator", "2.3.1");
-    for (name, content) in large_schemas::files() {
-        let clash = files.insert(format!("manifests/{name}"), content);
-        assert!(clash.is_none(), "{name} is written by hand and generated");
-    }
+    let files = mesh();
     layout.image(
         "registry.example.com/mesh/mesh-operator-bundle:2.3.1",
         &image("amd64", &files, bundle_layers(&files, Gzip, "")),

@@ -44,6 +44,7 @@ mod images;
 mod jq;
 mod lints;
 mod maas;
+mod memory;
 mod migrate;
 mod object_faults;
 mod output_faults;

@@ -1,45 +1,10 @@
 //! Large catalogs take little memory.
 
 use super::fixture::*;
-use crate::support::command::Case;
+use crate::memory::peak_of_build;
 use crate::support::image::Layer;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// The most memory in bytes that a build has, without the pages of the program's own file, and how
-/// long it takes.
-fn peak_of_build(case: &Case) -> (u64, Duration) {
-    let start = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
-        .arg("build")
-        .current_dir(case.path(""))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let exit = loop {
-        // The mark only rises, and a process that has ended has none.
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let kib = |name: &str| -> Option<u64> {
-            let value = text.lines().find_map(|line| line.strip_prefix(name))?;
-            value.trim().strip_suffix(" kB")?.parse().ok()
-        };
-        // How much of the program is mapped depends on the page cache, not on the build.
-        let used = kib("VmHWM:").zip(kib("RssFile:")).map(|(all, file)| all - file.min(all));
-        peak = peak.max(used.unwrap_or_default() * 1024);
-        if let Some(exit) = child.try_wait().expect("a child") {
-            break exit;
-        }
-        assert!(start.elapsed() < Duration::from_secs(300), "the program hangs");
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    assert!(exit.success(), "{exit}");
-    (peak, start.elapsed())
-}
 
 /// Writes the bundles of many operators, with descriptions and examples as real ones have them,
 /// until the file has `size` bytes.
