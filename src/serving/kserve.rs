@@ -1,7 +1,7 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, field_variable, part_of, with_spec};
+use super::build::{Values, field_variable, of_model};
 use super::model_server;
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
@@ -15,11 +15,8 @@ use serde_json::{Value as Json, json};
 /// The end of the name of a pool that KServe creates, behind the service's (KServe, llmisvc).
 pub(super) const POOL_SUFFIX: &str = "-inference-pool";
 
-/// `apiVersion` of LLMInferenceServices.
-const API: &str = "serving.kserve.io/v1alpha2";
-
 /// Returns the LLMInferenceService.
-pub(super) fn service(config: &ServingConfig, values: &mut Values) -> Object {
+pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let mut spec = map! {"model": {
         "uri": uri(&config.model),
         "name": &config.served_name,
@@ -42,7 +39,11 @@ pub(super) fn service(config: &ServingConfig, values: &mut Values) -> Object {
         })
     });
     spec.extend(map! {"router": router(config, values), "tracing": ?tracing});
-    with_spec((API, "LLMInferenceService"), &config.name, &part_of(config), spec)
+    // Without it KServe attaches a policy that admits everyone to the model's HTTPRoute.
+    let authenticated = json!({"security.opendatahub.io/enable-auth": "true"});
+    let annotations = config.maas.is_some().then_some(authenticated);
+    let holes = map! {"annotations": ?annotations, "spec": spec};
+    of_model(include_str!("objects/kserve.yaml"), config, holes)
 }
 
 /// Returns the URI from which KServe fetches a model.

@@ -108,10 +108,9 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
 
     let mut values = Values::default();
     let mut objects = if config.kserve {
-        let mut service = kserve::service(config, &mut values);
-        let maas = config.maas.as_ref();
-        let governed = maas.map(|maas| maas::objects(config, maas, &mut service));
-        std::iter::once(service).chain(governed.unwrap_or_default()).collect()
+        let mut objects = kserve::objects(config, &mut values);
+        objects.extend(config.maas.iter().flat_map(|maas| maas::objects(config, maas)));
+        objects
     } else {
         let mut objects = workload::objects(config, &mut values);
         objects.extend(picker::objects(config, &mut values));
