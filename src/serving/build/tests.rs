@@ -11,7 +11,10 @@ fn holes_get_values() {
     };
     for (text, json) in [
         ("{a: $name, $name-b: $port}", r#"{"a":"a","a-b":80}"#),
-        ("[--port=$port, $name.$namespace.svc, $namespace]", r#"["--port=80","a.here.svc","here"]"#),
+        (
+            "[--port=$port, $name.$namespace.svc, $namespace]",
+            r#"["--port=80","a.here.svc","here"]"#,
+        ),
         ("[1, $more, [$none], {a: 1, b: $none}, $none]", "[1,3,4,[]]"),
         ("a: $?none\nb: $?port", r#"{"b":80}"#),
         ("{a: {b: $none}}", "null"),
