@@ -1,12 +1,6 @@
 //! Invariants of LLMInferenceServices.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::pods::{
-    Engine, accelerators, is_placeholder, is_true, list, mount_of, text, variable,
-};
-use super::super::view::{Manifest, View};
-use crate::diag::suggest;
-use serde_json::Value as Json;
+use super::*;
 
 /// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {

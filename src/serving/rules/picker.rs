@@ -1,19 +1,11 @@
 //! Invariants of endpoint pickers and their Services.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
-use super::super::releases::names::NAMES;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Template, is_placeholder, is_shell, list, mount_of, number, port_number, target_port, text,
-    variable, words,
-};
-use super::super::view::{Manifest, Picker, View, can_be_several, group_of, pairs};
 use super::selector::monitored;
 use super::transfer::routers;
-use crate::diag::Severity;
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
+use crate::releases::names::NAMES;
+use crate::view::{can_be_several, group_of, pairs};
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {

@@ -1,22 +1,15 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
 //! reject.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::names::NAMES;
-use super::super::releases::{SGLANG, VLLM, image, kinds};
-use super::super::view::pods::{
-    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
-    list, text, variable,
-};
-use super::super::view::{Manifest, View, maps, pods};
 use super::addresses::has_address;
+use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
-use crate::diag::Code;
-use crate::diag::suggest::{self, is_typo};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
-use serde_json::{Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::releases::names::NAMES;
+use crate::releases::{SGLANG, kinds};
+use crate::view::maps;
+use crate::view::pods::{self, ACCELERATORS, all_containers};
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];

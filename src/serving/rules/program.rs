@@ -1,18 +1,11 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
-use super::super::invariants::Found;
-use super::super::releases::names::NAMES;
-use super::super::releases::{engines, image};
-use super::super::view::View;
-use super::super::view::pods::{
-    Engine, Part, Program, Template, is_placeholder, list, port_number, script, text, text_or,
-    words,
-};
-use super::super::view::shell::{Script, is_in_name};
 use super::selector::monitored;
-use crate::diag::suggest::{self, is_typo};
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::releases::engines;
+use crate::releases::names::NAMES;
+use crate::view::pods::script;
+use crate::view::shell::{Script, is_in_name};
 
 /// Commands of vLLM.
 const VLLM_COMMANDS: &[&str] =

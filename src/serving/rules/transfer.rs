@@ -1,21 +1,12 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::releases::VLLM;
-use super::super::view::View;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, commands, is_moved, is_placeholder, text,
-    variable, variable_or,
-};
 use super::addresses::{is_closed, names_in};
 use super::join::known;
 use super::network_policy::{End, report};
 use super::picker::service_port;
 use super::prefix_cache::events_port;
-use crate::diag::Code;
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::view::pods::{Sidecar, is_moved, variable_or};
 
 /// A family of connectors: its name, its connectors, and the name of its protocol.
 type Family = (&'static str, &'static [&'static str], Option<&'static str>);
