@@ -3,6 +3,7 @@
 
 use super::build::{Values, field_variable, of_model};
 use super::model_server;
+use super::releases::names::NAMES;
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
 use crate::config::serving::{
@@ -201,35 +202,6 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
     ]
 }
 
-/// Keys of `[[serving]]` without effect.
-const NOT_OURS: &[&str] = &[
-    "engine.preset",
-    "engine.shared-memory",
-    "engine.capabilities",
-    "engine.startup-minutes",
-    "service-account-annotations",
-    "queue",
-    "cache",
-    "epp.pod",
-    "epp.tokenizer-image",
-    "prefill.sidecar-image",
-    "disaggregated-set",
-    "epp.failure-mode",
-    "epp.flags",
-    "route.gateway-class",
-    "route.provider",
-    "route.auth",
-    "objectives",
-    "rewrites",
-    "monitoring",
-    "network-policy",
-    "disruption-budget",
-    "autoscaling.waiting",
-    "autoscaling.prometheus",
-    "autoscaling.metrics",
-    "autoscaling.metric",
-];
-
 /// Reports an error for each key without effect.
 pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let mut report = |key: &str, hint: &str| {
@@ -237,7 +209,7 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
         let error = Diagnostic::error(Code::ServingProfile, message).hint(hint);
         diagnostics.push(error.at(config.place(key)));
     };
-    for key in NOT_OURS.iter().filter(|key| config.written(key).is_some()) {
+    for key in NAMES.kserve_decides.iter().filter(|key| config.written(key).is_some()) {
         let hint = if key.starts_with("autoscaling.") {
             "remove the key: KServe's controller has the metrics and the URL of Prometheus"
         } else {

@@ -51,6 +51,7 @@ use bundle2chart_source as source;
 use bundle2chart_yaml as yaml;
 use config::serving::ServingConfig;
 use config::serving::profile::{self, Profile};
+use releases::names::NAMES;
 use std::collections::BTreeMap;
 use view::kserve::Derived;
 use view::pods::Program;
@@ -268,15 +269,6 @@ pub fn check_manifests(
     invariants::check(&view, |_| true, &|_, _| None, diagnostics);
 }
 
-/// Kinds that serve models, also without an engine among the manifests.
-const KINDS: [&str; 5] = [
-    "InferencePool",
-    "LLMInferenceService",
-    "LLMInferenceServiceConfig",
-    "InferenceService",
-    "RayService",
-];
-
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let derived = Derived::new(manifests);
@@ -284,7 +276,7 @@ pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let engines = view.templates.iter().any(|template| template.engine.is_some());
     engines
         || !view.pickers.is_empty()
-        || KINDS.iter().any(|kind| view.of_kind(kind).next().is_some())
+        || NAMES.serving_kinds.iter().any(|kind| view.of_kind(kind).next().is_some())
 }
 
 #[cfg(test)]

@@ -6,16 +6,8 @@ use crate::releases::image::{is_in, parts};
 use crate::view::pods::{last_index, starts_ray};
 use crate::view::shell::UNKNOWN;
 
-/// vLLM flags with which data-parallel ranks have their own servers.
-const OWN_SERVERS: [&str; 4] = [
-    "data-parallel-hybrid-lb",
-    "data-parallel-multi-port-external-lb",
-    "data-parallel-external-lb",
-    "data-parallel-rank",
-];
-
 fn has_own_servers(flags: &Flags) -> bool {
-    OWN_SERVERS.iter().any(|flag| flags.is_on(flag))
+    NAMES.own_servers.iter().any(|flag| flags.is_on(flag))
 }
 
 /// Returns the engine and its flags; `None` if they are not all known, or of another program.

@@ -31,6 +31,7 @@ pub(super) mod transfer;
 use crate::diag::suggest::{self, is_typo};
 use crate::diag::{Code, Severity};
 use crate::invariants::{Context, Found, Reporter};
+use crate::releases::names::NAMES;
 use crate::releases::{VLLM, image};
 use crate::view::flags::Flags;
 use crate::view::pods::{

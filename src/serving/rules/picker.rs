@@ -4,7 +4,6 @@ use super::selector::monitored;
 use super::transfer::routers;
 use super::*;
 use crate::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
-use crate::releases::names::NAMES;
 use crate::view::{can_be_several, group_of, pairs};
 
 /// Returns the Service that a pool references, with its manifest index.
@@ -312,16 +311,7 @@ fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<Monitored<'v>>> {
 
 /// Returns true if a monitor reads the metrics of a picker and names nothing that it authenticates with.
 fn has_no_token(picker: &Picker<'_>, (monitor, service): &Monitored<'_>) -> bool {
-    const KEYS: [&str; 7] = [
-        "authorization",
-        "basicAuth",
-        "bearerTokenFile",
-        "bearerTokenSecret",
-        "oauth2",
-        "scrapeClass",
-        "tlsConfig",
-    ];
-    let has_key = |of: &Json| KEYS.iter().any(|key| of.get(key).is_some());
+    let has_key = |of: &Json| NAMES.credentials.iter().any(|key| of.get(key).is_some());
     let metrics = picker.flags.number("metrics-port", METRICS_PORT.into());
     let reads = |endpoint: &&Json| {
         let mut ports = list(service.spec(), "ports").iter();

@@ -6,10 +6,9 @@ use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
-use crate::releases::names::NAMES;
 use crate::releases::{SGLANG, kinds};
 use crate::view::maps;
-use crate::view::pods::{self, ACCELERATORS, all_containers};
+use crate::view::pods::{self, all_containers};
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
@@ -262,7 +261,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                if let Some(near) = ACCELERATORS.iter().find(|near| is_of_other_vendor(name, near))
+                if let Some(near) =
+                    NAMES.accelerators.iter().find(|near| is_of_other_vendor(name, near))
                 {
                     let message = format!("no node has the resource `{name}`");
                     let finding = found.push(message, format!("did you mean `{near}`?"));
