@@ -68,6 +68,7 @@ fn filled(value: &Value, holes: &Map) -> Option<Value> {
         Value::Map(map) => {
             let mut entries = Map::new();
             for (key, value) in map.iter() {
+                // Without a value only this entry is left out.
                 let name = value.as_str().and_then(|text| text.strip_prefix("$?"));
                 let value = match name {
                     Some(name) => holes.get(name).cloned(),
@@ -207,6 +208,21 @@ impl Values {
         };
         let path = self.declare(path, default, schema, description);
         Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
+    }
+
+    /// Declares node selector, tolerations and affinity with these defaults, as far as there are any.
+    pub(super) fn scheduling(&mut self, role: &str, whose: &str, defaults: Vec<Json>) -> Map {
+        let keys = [
+            ("nodeSelector", "string", "Node selector"),
+            ("tolerations", "object", "Tolerations"),
+            ("affinity", "object", "Affinity"),
+        ];
+        let values = keys.into_iter().zip(defaults).map(|((key, kind, what), default)| {
+            let description = format!("{what} of the {whose}.");
+            let value = self.whole(&[role, key], default, json!({"type": kind}), &description);
+            (key.to_owned(), value)
+        });
+        values.collect()
     }
 
     /// Declares requests and limits. `fixed` (the accelerators) are always part of them.

@@ -69,7 +69,7 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
     if pod != Pod::Headless {
         holes.extend(probes(workload));
     }
-    scheduling(workload, values, &mut holes);
+    holes.extend(scheduling(workload, values));
     build::part(include_str!("objects/engine.yaml"), &holes)
 }
 
@@ -100,21 +100,12 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
     labels
 }
 
-/// Adds the scheduling values: node selector, tolerations and affinity.
-pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
-    let config = workload.config;
+/// Declares the scheduling values of a role, and returns them by their keys.
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values) -> Map {
+    let tolerations = Json::Array(workload.config.engine.tolerations.clone());
     let role = workload.role.as_str();
-    let selector = node_selector(workload);
-    let tolerations = Json::Array(config.engine.tolerations.clone());
-    for (key, default, kind, what) in [
-        ("nodeSelector", selector, "string", "Node selector"),
-        ("tolerations", tolerations, "object", "Tolerations"),
-        ("affinity", json!({}), "object", "Affinity"),
-    ] {
-        let description = format!("{what} of the {role} pods.");
-        let value = values.whole(&[role, key], default, json!({"type": kind}), &description);
-        spec.insert(key.to_owned(), value);
-    }
+    let defaults = vec![node_selector(workload), tolerations, json!({})];
+    values.scheduling(role, &format!("{role} pods"), defaults)
 }
 
 /// Returns the node selector: of the TPU generation, and of `engine`.

@@ -32,7 +32,7 @@ pub struct Invariant {
 pub(super) type Check = fn(&View<'_>, &mut Found);
 
 /// A violation of an invariant.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Finding {
     /// Overrides the severity of the invariant.
     pub(super) severity: Option<Severity>,

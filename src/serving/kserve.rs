@@ -185,7 +185,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         "enableServiceLinks": false,
         "containers": [container],
     };
-    engine::scheduling(workload, values, &mut pod);
+    pod.extend(engine::scheduling(workload, values));
     pod.into()
 }
 

@@ -123,6 +123,8 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Vec<Object> {
     } else {
         ("apps/v1", "Deployment")
     };
+
+    // KEDA asks Prometheus, where the metric has the name of the engine.
     let (text, metric) = if scaling.keda {
         let metric = model_server::of(config).waiting_metric.to_owned();
         (include_str!("objects/scaled_object.yaml"), metric)

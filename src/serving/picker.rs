@@ -83,7 +83,7 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
 
     let is_precise = presets::is_precise(config);
     let description = "Additional annotations for the endpoint picker pods.";
-    let holes = map! {
+    let mut holes = map! {
         "labels": labels,
         "workload_labels": workload_labels,
         "file": file_name(config),
@@ -102,20 +102,11 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
         "pull_secrets": values.pull_secrets(config.pull_secret.as_deref()),
         "tokenizer": ?is_precise.then(|| tokenizer(config, values)),
         "cache": ?is_precise.then_some("tokenizer-cache"),
-        "node_selector": values.whole(
-            &["epp", "nodeSelector"],
-            json!({}),
-            json!({"type": "string"}),
-            "Node selector of the endpoint picker.",
-        ),
-        "tolerations": values.whole(
-            &["epp", "tolerations"],
-            json!([]),
-            json!({"type": "object"}),
-            "Tolerations of the endpoint picker.",
-        ),
-        "annotations": values.annotations(&["epp", "annotations"], json!({}), description),
     };
+    let of_nodes = values.scheduling("epp", "endpoint picker", vec![json!({}), json!([])]);
+    let annotations = values.annotations(&["epp", "annotations"], json!({}), description);
+    holes.extend(of_nodes);
+    holes.extend(map! {"annotations": annotations});
 
     let election = several.then_some(include_str!("objects/picker_election.yaml"));
     let metrics =

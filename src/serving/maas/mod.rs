@@ -40,6 +40,7 @@ pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Obje
         };
         objects.extend(build::objects(include_str!("../objects/maas_gateway.yaml"), &holes));
     }
+
     if let Some(database) = &platform.database
         && let Some(embedded) = &database.embedded
     {
@@ -54,6 +55,7 @@ pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Obje
         };
         objects.extend(build::objects(include_str!("../objects/maas_database.yaml"), &holes));
     }
+
     if let Some(tenant) = &platform.tenant {
         let text = match platform.release {
             MaasRelease::V3_4 => include_str!("../objects/maas_tenant_3_4.yaml"),

@@ -1,5 +1,6 @@
 //! Invariants of endpoint pickers and their Services.
 
+use super::probe::PROBES;
 use super::selector::monitored;
 use super::transfer::routers;
 use super::*;
@@ -359,7 +360,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
         }
         // A number that only the running pod knows leaves nothing to compare.
         let [_, Some(health)] = of_grpc else { continue };
-        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+        for probe in PROBES {
             let at = |field: &str| picker.container.pointer(&format!("/{probe}/{field}"));
             let port = at("grpc").and_then(|grpc| number(grpc, "port"));
             if let Some(port) = port.filter(|port| *port != health) {

@@ -224,7 +224,7 @@ fn is_offline(container: &Json) -> bool {
 }
 
 /// The folder at which KServe mounts models (KServe, constants.DefaultModelLocalMountPath).
-const MODELS: &str = "/mnt/models";
+pub(super) const MODELS: &str = "/mnt/models";
 
 /// Returns true for a path next to the one at which KServe mounts the model of a service.
 fn is_beside_models(template: &Template<'_>, path: &str) -> bool {
