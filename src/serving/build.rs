@@ -1,49 +1,115 @@
-//! Builds objects from JSON, with expressions for values that Helm fills in.
+//! Builds objects from YAML with holes, with expressions for values that Helm fills in.
 
+use super::picker;
+use super::view::group_of;
 use crate::config::serving::ServingConfig;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{
-    Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
+    Condition, Expr, Map, Number, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
 };
+use crate::yaml;
 use serde_json::{Value as Json, json};
 
 /// Origin of serving objects.
 const ORIGIN: Origin = Origin::Added("serving");
 
-/// Creates a namespaced object in the release namespace.
-pub(super) fn object(api_version: &str, kind: &str, name: &str, labels: &Json) -> Object {
-    let labels = labels.as_object().filter(|labels| !labels.is_empty()).map(|_| labels);
-    let root = map! {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": Expr::ReleaseNamespace, "labels": ?labels},
-    };
-    Object::new(root, ORIGIN)
+/// Returns the objects of a file in objects/, with these values in place of its holes.
+///
+/// A hole is `$NAME` in a text or a key. A text that is nothing else becomes the value, and an item of a list
+/// that is one the items of a list. An object or an item with a hole without a value is left out, of `$?NAME`
+/// only the entry. `$namespace` is the namespace of the release.
+pub(super) fn objects(text: &'static str, holes: &Map) -> Vec<Object> {
+    let filled = documents(text, holes).into_iter();
+    let maps = filled.filter_map(|value| match value {
+        Value::Map(root) => Some(Object::new(*root, ORIGIN)),
+        _ => None,
+    });
+    maps.collect()
 }
 
-/// Creates a cluster-scoped object, whose name contains the release namespace.
-pub(super) fn cluster_object(kind: &str, name: Value, labels: &Json) -> Object {
-    let mut object = object("rbac.authorization.k8s.io/v1", kind, "", labels);
-    let metadata = object.metadata_mut();
-    metadata.shift_remove("namespace");
-    metadata.insert("name".to_owned(), name);
-    object
+/// Returns the objects of a file as [`objects`] does, with holes for what most objects of a model name.
+pub(super) fn of_model(text: &'static str, config: &ServingConfig, mut holes: Map) -> Vec<Object> {
+    holes.extend(map! {
+        "model": &config.name,
+        "served_name": &config.served_name,
+        "picker": picker::name(config),
+        "picker_port": picker::PICKER_PORT,
+        "metrics_port": picker::METRICS_PORT,
+        "selector": picker::SELECTOR,
+        "secret": picker::metrics_secret(config),
+        "pool_group": group_of(config.profile.pool),
+    });
+    objects(text, &holes)
 }
 
-/// Returns the object with a key set at its root.
-pub(super) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
-    object.root.insert(key.to_owned(), value.into());
-    object
+/// Returns the value of a file in objects/ with a part of an object, as [`objects`] does.
+pub(super) fn part(text: &'static str, holes: &Map) -> Value {
+    documents(text, holes).pop().unwrap_or(Value::Null)
 }
 
-/// Creates a namespaced object with a spec.
-pub(super) fn with_spec(
-    (api_version, kind): (&str, &str),
-    name: &str,
-    labels: &Json,
-    spec: impl Into<Value>,
-) -> Object {
-    with(object(api_version, kind, name, labels), "spec", spec)
+fn documents(text: &'static str, holes: &Map) -> Vec<Value> {
+    // Without an error: the tests build every object.
+    let documents = yaml::parse(text).unwrap_or_default();
+    documents.iter().filter_map(|document| filled(document, holes)).collect()
+}
+
+/// Returns a value of a document with its holes filled; `None` if one has no value.
+fn filled(value: &Value, holes: &Map) -> Option<Value> {
+    Some(match value {
+        Value::Text(text) => in_text(text, holes)?,
+        Value::Seq(items) => {
+            let filled = items.iter().filter_map(|item| Some((item, filled(item, holes)?)));
+            let items = filled.flat_map(|(item, filled)| match filled {
+                Value::Seq(items) if item.as_str().is_some() => items,
+                other => vec![other],
+            });
+            Value::Seq(items.collect())
+        }
+        Value::Map(map) => {
+            let mut entries = Map::new();
+            for (key, value) in map.iter() {
+                // Without a value only this entry is left out.
+                let name = value.as_str().and_then(|text| text.strip_prefix("$?"));
+                let value = match name {
+                    Some(name) => holes.get(name).cloned(),
+                    None => Some(filled(value, holes)?),
+                };
+                let key = in_text(key, holes)?.as_str()?.to_owned();
+                value.and_then(|value| entries.insert(key, value));
+            }
+            entries.into()
+        }
+        other => other.clone(),
+    })
+}
+
+/// Returns a text with its holes filled: the value of its only hole, or text around the namespace.
+fn in_text(text: &str, holes: &Map) -> Option<Value> {
+    let mut pieces = text.split('$');
+    let mut literal = pieces.next().unwrap_or_default().to_owned();
+    let mut parts = Vec::new();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_alphabetic() && c != '_');
+        let (name, after) = piece.split_at(end.unwrap_or(piece.len()));
+        let value = match name {
+            "namespace" => Expr::ReleaseNamespace.into(),
+            name => holes.get(name)?.clone(),
+        };
+        match value {
+            value if text.len() == 1 + name.len() => return Some(value),
+            Value::Text(text) => literal.push_str(&text),
+            Value::Number(Number::Int(number)) => literal.push_str(&number.to_string()),
+            _ => parts.extend([Part::Text(std::mem::take(&mut literal)), Part::ReleaseNamespace]),
+        }
+        literal.push_str(after);
+    }
+
+    if parts.is_empty() {
+        return Some(Value::Text(literal));
+    }
+    parts.push(Part::Text(literal));
+    parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+    Some(Expr::Concat(parts).into())
 }
 
 /// Reports what was not reported at its place before.
@@ -53,24 +119,9 @@ pub(super) fn push_new(new: Diagnostic, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns a probe by HTTP.
-pub(super) fn http_probe(target: (&str, &str), timing: (u32, u32), timeout: u32) -> Json {
-    json!({
-        "httpGet": {"path": target.0, "port": target.1},
-        "periodSeconds": timing.0,
-        "timeoutSeconds": timeout,
-        "failureThreshold": timing.1,
-    })
-}
-
 /// Returns the environment variable with a field of the pod.
 pub(super) fn field_variable(name: &str, path: &str) -> Json {
     json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
-}
-
-/// Returns the label of all objects of a model.
-pub(super) fn part_of(config: &ServingConfig) -> Json {
-    json!({"app.kubernetes.io/part-of": config.name})
 }
 
 /// Returns the labels of engine pods and their workloads.
@@ -80,13 +131,6 @@ pub(super) fn engine_labels(config: &ServingConfig, name: &str) -> Json {
         "app.kubernetes.io/part-of": config.name,
         "app.kubernetes.io/component": "engine",
     })
-}
-
-/// Returns a name with the release namespace, such as `TEXT-NAMESPACE-TEXT`.
-pub(super) fn with_namespace(before: &str, after: &str) -> Value {
-    let texts = [Part::Text(before.to_owned()), Part::ReleaseNamespace];
-    let after = (!after.is_empty()).then(|| Part::Text(after.to_owned()));
-    Expr::Concat(texts.into_iter().chain(after).collect()).into()
 }
 
 /// The declared chart values.
@@ -166,6 +210,21 @@ impl Values {
         Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
     }
 
+    /// Declares node selector, tolerations and affinity with these defaults, as far as there are any.
+    pub(super) fn scheduling(&mut self, role: &str, whose: &str, defaults: Vec<Json>) -> Map {
+        let keys = [
+            ("nodeSelector", "string", "Node selector"),
+            ("tolerations", "object", "Tolerations"),
+            ("affinity", "object", "Affinity"),
+        ];
+        let values = keys.into_iter().zip(defaults).map(|((key, kind, what), default)| {
+            let description = format!("{what} of the {whose}.");
+            let value = self.whole(&[role, key], default, json!({"type": kind}), &description);
+            (key.to_owned(), value)
+        });
+        values.collect()
+    }
+
     /// Declares requests and limits. `fixed` (the accelerators) are always part of them.
     pub(super) fn resources(
         &mut self,
@@ -228,3 +287,6 @@ impl Values {
         self.whole(&["pullSecrets"], Json::Array(names), item, description)
     }
 }
+
+#[cfg(test)]
+mod tests;

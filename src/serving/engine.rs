@@ -1,13 +1,13 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::{Values, engine_labels, field_variable, http_probe};
+use super::build::{self, Values, engine_labels, field_variable};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Workload};
 use super::{pod_fields, presets, wide_ep};
 use crate::config::serving::accelerators::RDMA_CAPABILITIES;
-use crate::config::serving::{Model, Topology, Tracing};
-use crate::ir::{Map, Value, map, value};
+use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
+use crate::ir::{Map, Value, map};
 use serde_json::{Value as Json, json};
 
 /// Port for KV cache events.
@@ -33,15 +33,56 @@ const LEADER: &str = include_str!("scripts/leader.sh");
 
 /// Returns the pod template.
 pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
-    let role = workload.role.as_str();
+    let Workload { config, role, .. } = *workload;
+    let role = role.as_str();
     let description = format!("Additional annotations for the {role} pods.");
-    value!({
-        "metadata": {
-            "labels": labels(workload, pod != Pod::Headless),
-            "annotations": values.annotations(&[role, "annotations"], json!({}), &description),
-        },
-        "spec": spec(workload, pod, values),
-    })
+    let annotations = values.annotations(&[role, "annotations"], json!({}), &description);
+    let has_sidecar = workload.only_decodes() && pod != Pod::Headless;
+    let (command, args) = command(workload, pod);
+    let default = workload.shape.resources.clone().unwrap_or(json!({}));
+    let shared_memory = shared_memory(workload);
+    let (model_image, claim) = match &config.model {
+        Model::Image(reference) => (Some(reference), None),
+        Model::Claim(claim, _) => (None, Some(claim)),
+        Model::HuggingFace(_) | Model::Bucket(_) => (None, None),
+    };
+
+    let mut holes = map! {
+        "model": &config.name,
+        "labels": labels(workload, pod != Pod::Headless),
+        "annotations": annotations,
+        "pull_secrets": values.pull_secrets(config.pull_secret.as_deref()),
+        "sidecars": ?has_sidecar.then(|| vec![sidecar(workload, values)]),
+        "image": values.text(&["image"], &config.engine.image, "Engine image of all pods."),
+        "command": Value::texts(command),
+        "args": ?(!args.is_empty()).then(|| Value::texts(args)),
+        "env": environment(workload),
+        "ports": ?Some(ports(workload, pod)).filter(|ports| !ports.is_empty()).map(Json::Array),
+        "resources": values.resources(&[role, "resources"], &default, &devices(workload)),
+        "capabilities": ?capabilities(config),
+        "shared_memory": ?shared_memory.as_ref().map(|_| "shared-memory"),
+        "shared_memory_size": ?shared_memory,
+        "mounted": ?mounted(&config.model).map(|_| "model"),
+        "model_image": ?model_image,
+        "claim": ?claim,
+    };
+    if pod != Pod::Headless {
+        holes.extend(probes(workload));
+    }
+    holes.extend(scheduling(workload, values));
+    build::part(include_str!("objects/engine.yaml"), &holes)
+}
+
+/// Returns the capabilities that the container of the engine adds: those of the configuration, of the network
+/// and of the preset.
+fn capabilities(config: &ServingConfig) -> Option<Json> {
+    let of_network = config.accelerator.rdma.map_or(&[][..], |_| RDMA_CAPABILITIES);
+    let of_preset = if wide_ep::is_used(config) { wide_ep::CAPABILITIES } else { &[] };
+    let own = config.engine.capabilities.iter().map(String::as_str);
+    let more = of_network.iter().chain(of_preset).copied();
+    let more = more.filter(|name| !own.clone().any(|own| own == *name));
+    let all: Vec<&str> = own.clone().chain(more).collect();
+    (!all.is_empty()).then(|| json!(all))
 }
 
 /// Returns the labels of pods. Only pods with a server have the labels of the pool's selector.
@@ -59,41 +100,12 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
     labels
 }
 
-fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
-    let config = workload.config;
-    let has_sidecar = workload.only_decodes() && pod != Pod::Headless;
-    let mut spec = map! {
-        "serviceAccountName": &config.name,
-        "automountServiceAccountToken": false,
-        // A Service named like a variable of the engine would set it (vllm#34199).
-        "enableServiceLinks": false,
-        "imagePullSecrets": values.pull_secrets(config.pull_secret.as_deref()),
-        // As in llm-d-router's manifests of vLLM: 85 seconds to drain requests, and half as much
-        // again.
-        "terminationGracePeriodSeconds": 130,
-        "initContainers": ?has_sidecar.then(|| vec![sidecar(workload, values)]),
-        "containers": [container(workload, pod, values)],
-    };
-    scheduling(workload, values, &mut spec);
-    spec.insert("volumes".to_owned(), volumes(workload).into());
-    spec.into()
-}
-
-/// Adds the scheduling values: node selector, tolerations and affinity.
-pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
-    let config = workload.config;
+/// Declares the scheduling values of a role, and returns them by their keys.
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values) -> Map {
+    let tolerations = Json::Array(workload.config.engine.tolerations.clone());
     let role = workload.role.as_str();
-    let selector = node_selector(workload);
-    let tolerations = Json::Array(config.engine.tolerations.clone());
-    for (key, default, kind, what) in [
-        ("nodeSelector", selector, "string", "Node selector"),
-        ("tolerations", tolerations, "object", "Tolerations"),
-        ("affinity", json!({}), "object", "Affinity"),
-    ] {
-        let description = format!("{what} of the {role} pods.");
-        let value = values.whole(&[role, key], default, json!({"type": kind}), &description);
-        spec.insert(key.to_owned(), value);
-    }
+    let defaults = vec![node_selector(workload), tolerations, json!({})];
+    values.scheduling(role, &format!("{role} pods"), defaults)
 }
 
 /// Returns the node selector: of the TPU generation, and of `engine`.
@@ -136,73 +148,6 @@ fn shared_memory(workload: &Workload<'_>) -> Option<String> {
     config.engine.shared_memory.clone().or(gpu.then(|| format!("{gibibytes}Gi")))
 }
 
-fn volumes(workload: &Workload<'_>) -> Json {
-    let mut volumes = vec![json!({"name": "cache", "emptyDir": {}})];
-    if let Some(size) = shared_memory(workload) {
-        volumes.push(json!({
-            "name": "shared-memory",
-            "emptyDir": {"medium": "Memory", "sizeLimit": size},
-        }));
-    }
-    match &workload.config.model {
-        Model::Image(reference) => volumes.push(json!({
-            "name": "model",
-            "image": {"reference": reference, "pullPolicy": "IfNotPresent"},
-        })),
-        Model::Claim(claim, _) => volumes.push(json!({
-            "name": "model",
-            "persistentVolumeClaim": {"claimName": claim, "readOnly": true},
-        })),
-        Model::HuggingFace(_) | Model::Bucket(_) => {}
-    }
-    Json::Array(volumes)
-}
-
-fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
-    let config = workload.config;
-    let role = workload.role.as_str();
-    let (command, args) = command(workload, pod);
-    let image = values.text(&["image"], &config.engine.image, "Engine image of all pods.");
-    let default = workload.shape.resources.clone().unwrap_or(json!({}));
-    let mut container = map! {
-        "name": "engine",
-        "image": image,
-        "command": Value::texts(command),
-        "args": ?(!args.is_empty()).then(|| Value::texts(args)),
-        "env": environment(workload),
-        "ports": ?Some(ports(workload, pod)).filter(|ports| !ports.is_empty()).map(Json::Array),
-        "resources": values.resources(&[role, "resources"], &default, &devices(workload)),
-    };
-    if pod != Pod::Headless {
-        container.extend(probes(workload));
-    }
-
-    let of_network = config.accelerator.rdma.map_or(&[][..], |_| RDMA_CAPABILITIES);
-    let of_preset = if wide_ep::is_used(config) { wide_ep::CAPABILITIES } else { &[] };
-    let own = config.engine.capabilities.iter().map(String::as_str);
-    let more = of_network.iter().chain(of_preset).copied();
-    let more = more.filter(|name| !own.clone().any(|own| own == *name));
-    let capabilities: Vec<&str> = own.clone().chain(more).collect();
-    let mut security = json!({
-        "allowPrivilegeEscalation": false,
-        "seccompProfile": {"type": "RuntimeDefault"},
-        "capabilities": {"drop": ["ALL"]},
-    });
-    if !capabilities.is_empty() {
-        security["capabilities"]["add"] = json!(capabilities);
-    }
-
-    let mut mounts = vec![json!({"name": "cache", "mountPath": "/var/cache/engine"})];
-    if shared_memory(workload).is_some() {
-        mounts.push(json!({"name": "shared-memory", "mountPath": "/dev/shm"}));
-    }
-    if mounted(&config.model).is_some() {
-        mounts.push(json!({"name": "model", "mountPath": "/mnt/model", "readOnly": true}));
-    }
-    container.extend(map! {"securityContext": security, "volumeMounts": Json::Array(mounts)});
-    container.into()
-}
-
 /// Returns the probes of a pod with a server, and the hook that keeps it running while Gateways remove
 /// its endpoint.
 fn probes(workload: &Workload<'_>) -> Map {
@@ -211,13 +156,20 @@ fn probes(workload: &Workload<'_>) -> Map {
     let probes = &model_server::of(config).probes;
     let (port, ready) =
         if supervised { ("supervisor", "/readyz") } else { ("engine", probes.ready) };
-    let probe = |path: &str, timing| http_probe((path, port), timing, probes.timeout);
+    let probe = |path: &str, period: u32, failures: u32| {
+        json!({
+            "httpGet": {"path": path, "port": port},
+            "periodSeconds": period,
+            "timeoutSeconds": probes.timeout,
+            "failureThreshold": failures,
+        })
+    };
     // Every 10 seconds a probe: six failures are a minute.
     let startup = config.engine.startup_minutes.saturating_mul(6);
     map! {
-        "startupProbe": probe(probes.live, (10, startup)),
-        "livenessProbe": probe(probes.live, (10, 3)),
-        "readinessProbe": probe(ready, (5, 3)),
+        "startup": probe(probes.live, 10, startup),
+        "live": probe(probes.live, 10, 3),
+        "ready": probe(ready, 5, 3),
         // vLLM stops accepting connections at SIGTERM, and readiness is probed every 5 seconds
         // only.
         "lifecycle": {"preStop": {"sleep": {"seconds": 15}}},
@@ -337,6 +289,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
     );
 
     // The sidecar has the port of requests; the engine listens behind it.
+    let count = workload.port_count();
     let mut args = vec![
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
@@ -344,43 +297,22 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         // The default is TLS with a self-signed certificate, but the pool's protocol is plain HTTP.
         "--secure-proxy=false".to_owned(),
     ];
-
-    if workload.port_count() > 1 {
-        args.push(format!("--data-parallel-size={}", workload.port_count()));
-    }
-    let ports: Vec<Json> = workload
-        .ports()
-        .into_iter()
-        .enumerate()
-        .map(|(rank, port)| json!({"name": format!("routing-{rank}"), "containerPort": port}))
-        .collect();
+    args.extend((count > 1).then(|| format!("--data-parallel-size={count}")));
+    let port = |(rank, port)| json!({"name": format!("routing-{rank}"), "containerPort": port});
     let resources = json!({
         "requests": {"cpu": "500m", "memory": "256Mi"},
         "limits": {"memory": "1Gi"},
     });
-
-    let env = config.tracing.as_ref().map(|tracing| {
-        Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
-    });
-    // The proxy forwards the request, so that it is ready only if it reaches its engine.
-    let ready = http_probe(("/v1/models", "routing-0"), (5, 3), 5);
-    value!({
-        "name": "routing-proxy",
+    let service = format!("{}-routing", workload.name());
+    let env = config.tracing.as_ref().map(|tracing| trace_variables(tracing, &service));
+    let holes = map! {
         "image": image,
         "args": Value::texts(args),
-        // Such an init container starts before the engine and ends after it, while requests finish.
-        "restartPolicy": "Always",
-        "readinessProbe": ready,
-        "ports": Json::Array(ports),
+        "ports": workload.ports().into_iter().enumerate().map(port).collect::<Json>(),
         "resources": values.resources(&["sidecar", "resources"], &resources, &[]),
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "runAsNonRoot": true,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "env": ?env,
-    })
+        "env": ?env.map(Json::Array),
+    };
+    build::part(include_str!("objects/sidecar.yaml"), &holes)
 }
 
 /// Returns the templates of a group.

@@ -1,8 +1,9 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, field_variable, part_of, with_spec};
+use super::build::{Values, field_variable, of_model};
 use super::model_server;
+use super::releases::names::NAMES;
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
 use crate::config::serving::{
@@ -15,11 +16,8 @@ use serde_json::{Value as Json, json};
 /// The end of the name of a pool that KServe creates, behind the service's (KServe, llmisvc).
 pub(super) const POOL_SUFFIX: &str = "-inference-pool";
 
-/// `apiVersion` of LLMInferenceServices.
-const API: &str = "serving.kserve.io/v1alpha2";
-
 /// Returns the LLMInferenceService.
-pub(super) fn service(config: &ServingConfig, values: &mut Values) -> Object {
+pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let mut spec = map! {"model": {
         "uri": uri(&config.model),
         "name": &config.served_name,
@@ -42,7 +40,11 @@ pub(super) fn service(config: &ServingConfig, values: &mut Values) -> Object {
         })
     });
     spec.extend(map! {"router": router(config, values), "tracing": ?tracing});
-    with_spec((API, "LLMInferenceService"), &config.name, &part_of(config), spec)
+    // Without it KServe attaches a policy that admits everyone to the model's HTTPRoute.
+    let authenticated = json!({"security.opendatahub.io/enable-auth": "true"});
+    let annotations = config.maas.is_some().then_some(authenticated);
+    let holes = map! {"annotations": ?annotations, "spec": spec};
+    of_model(include_str!("objects/kserve.yaml"), config, holes)
 }
 
 /// Returns the URI from which KServe fetches a model.
@@ -183,7 +185,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         "enableServiceLinks": false,
         "containers": [container],
     };
-    engine::scheduling(workload, values, &mut pod);
+    pod.extend(engine::scheduling(workload, values));
     pod.into()
 }
 
@@ -200,35 +202,6 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
     ]
 }
 
-/// Keys of `[[serving]]` without effect.
-const NOT_OURS: &[&str] = &[
-    "engine.preset",
-    "engine.shared-memory",
-    "engine.capabilities",
-    "engine.startup-minutes",
-    "service-account-annotations",
-    "queue",
-    "cache",
-    "epp.pod",
-    "epp.tokenizer-image",
-    "prefill.sidecar-image",
-    "disaggregated-set",
-    "epp.failure-mode",
-    "epp.flags",
-    "route.gateway-class",
-    "route.provider",
-    "route.auth",
-    "objectives",
-    "rewrites",
-    "monitoring",
-    "network-policy",
-    "disruption-budget",
-    "autoscaling.waiting",
-    "autoscaling.prometheus",
-    "autoscaling.metrics",
-    "autoscaling.metric",
-];
-
 /// Reports an error for each key without effect.
 pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let mut report = |key: &str, hint: &str| {
@@ -236,7 +209,7 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
         let error = Diagnostic::error(Code::ServingProfile, message).hint(hint);
         diagnostics.push(error.at(config.place(key)));
     };
-    for key in NOT_OURS.iter().filter(|key| config.written(key).is_some()) {
+    for key in NAMES.kserve_decides.iter().filter(|key| config.written(key).is_some()) {
         let hint = if key.starts_with("autoscaling.") {
             "remove the key: KServe's controller has the metrics and the URL of Prometheus"
         } else {

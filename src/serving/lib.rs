@@ -51,6 +51,7 @@ use bundle2chart_source as source;
 use bundle2chart_yaml as yaml;
 use config::serving::ServingConfig;
 use config::serving::profile::{self, Profile};
+use releases::names::NAMES;
 use std::collections::BTreeMap;
 use view::kserve::Derived;
 use view::pods::Program;
@@ -108,10 +109,9 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
 
     let mut values = Values::default();
     let mut objects = if config.kserve {
-        let mut service = kserve::service(config, &mut values);
-        let maas = config.maas.as_ref();
-        let governed = maas.map(|maas| maas::objects(config, maas, &mut service));
-        std::iter::once(service).chain(governed.unwrap_or_default()).collect()
+        let mut objects = kserve::objects(config, &mut values);
+        objects.extend(config.maas.iter().flat_map(|maas| maas::objects(config, maas)));
+        objects
     } else {
         let mut objects = workload::objects(config, &mut values);
         objects.extend(picker::objects(config, &mut values));
@@ -269,15 +269,6 @@ pub fn check_manifests(
     invariants::check(&view, |_| true, &|_, _| None, diagnostics);
 }
 
-/// Kinds that serve models, also without an engine among the manifests.
-const KINDS: [&str; 5] = [
-    "InferencePool",
-    "LLMInferenceService",
-    "LLMInferenceServiceConfig",
-    "InferenceService",
-    "RayService",
-];
-
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let derived = Derived::new(manifests);
@@ -285,7 +276,7 @@ pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let engines = view.templates.iter().any(|template| template.engine.is_some());
     engines
         || !view.pickers.is_empty()
-        || KINDS.iter().any(|kind| view.of_kind(kind).next().is_some())
+        || NAMES.serving_kinds.iter().any(|kind| view.of_kind(kind).next().is_some())
 }
 
 #[cfg(test)]

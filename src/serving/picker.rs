@@ -1,13 +1,11 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{
-    Values, cluster_object, field_variable, http_probe, object, with, with_namespace, with_spec,
-};
+use super::build::{self, Values, of_model};
 use super::releases::VLLM;
-use super::view::{group_of, pods::as_text};
+use super::view::pods::as_text;
 use super::{engine, model_server, presets};
 use crate::config::serving::ServingConfig;
-use crate::ir::{Expr, Object, Value, map, value};
+use crate::ir::{Object, Value, map};
 use crate::yaml;
 use serde_json::{Value as Json, json};
 
@@ -35,20 +33,6 @@ pub(super) fn labels(config: &ServingConfig) -> Json {
     })
 }
 
-/// Returns all objects of the picker.
-pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
-    let name = name(config);
-    let labels = labels(config);
-    let mut objects = vec![
-        object("v1", "ServiceAccount", &name, &labels),
-        config_map(config, &name, &labels),
-        service(&name, &labels),
-        deployment(config, &name, &labels, values),
-    ];
-    objects.extend(rights(config, &name, &labels));
-    objects
-}
-
 /// Returns the name of the configuration file.
 fn file_name(config: &ServingConfig) -> String {
     match (&config.epp.config, presets::name_of(config)) {
@@ -59,41 +43,9 @@ fn file_name(config: &ServingConfig) -> String {
     }
 }
 
-fn config_map(config: &ServingConfig, name: &str, labels: &Json) -> Object {
-    let text = yaml::plain_value(&Value::from(&presets::config_of(config))).unwrap_or_default();
-    with(object("v1", "ConfigMap", name, labels), "data", map! {(file_name(config)): text})
-}
-
-fn service(name: &str, labels: &Json) -> Object {
-    let spec = json!({
-        "selector": {SELECTOR: name},
-        "ports": [
-            {
-                "name": "grpc-ext-proc", "protocol": "TCP", "port": PICKER_PORT,
-                "appProtocol": "kubernetes.io/h2c",
-            },
-            {"name": "http-metrics", "protocol": "TCP", "port": METRICS_PORT},
-        ],
-        "type": "ClusterIP",
-    });
-    with_spec(("v1", "Service"), name, labels, &spec)
-}
-
-fn args(config: &ServingConfig) -> Value {
-    let pairs: [(&str, Value); 7] = [
-        ("pool-name", Value::text(&config.name)),
-        ("pool-namespace", Expr::ReleaseNamespace.into()),
-        ("pool-group", group_of(config.profile.pool).into()),
-        ("zap-encoder", "json".into()),
-        ("config-file", Value::text(format!("/config/{}", file_name(config)))),
-        // Upstream's chart leaves the port out, so that its `extProcPort` changes Service and pool
-        // only.
-        ("grpc-port", Value::text(PICKER_PORT.to_string())),
-        ("grpc-health-port", Value::text(HEALTH_PORT.to_string())),
-    ];
-    let pairs = pairs.into_iter();
-    let mut args: Vec<Value> =
-        pairs.flat_map(|(flag, value)| [Value::text(format!("--{flag}")), value]).collect();
+/// Returns the flags that differ between pickers.
+fn flags(config: &ServingConfig) -> Value {
+    let mut args: Vec<Value> = Vec::new();
     if config.epp.replicas > 1 {
         args.push("--ha-enable-leader-election".into());
     }
@@ -110,7 +62,8 @@ fn args(config: &ServingConfig) -> Value {
     Value::Seq(args)
 }
 
-fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Values) -> Object {
+/// Returns all objects of the picker.
+pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let several = config.epp.replicas > 1;
     let image = config.epp.image.as_deref().unwrap_or(config.profile.picker_image);
     // Those of llm-d-router's chart.
@@ -119,86 +72,47 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     );
     // With leader election a standby is alive, but not ready, so there are two gRPC health
     // services.
-    let (alive, ready) = if several {
-        ("liveness", "readiness")
-    } else {
-        ("inference-extension", "inference-extension")
-    };
-    let mut env = vec![
-        field_variable("NAMESPACE", "metadata.namespace"),
-        field_variable("POD_NAME", "metadata.name"),
-    ];
-    if let Some(tracing) = &config.tracing {
-        env.extend(engine::trace_variables(tracing, name));
-    }
-    let mut containers = vec![value!({
-        "name": "epp",
-        "image": values.text(&["epp", "image"], image, "Image of the endpoint picker."),
-        "args": args(config),
-        "resources": values.resources(&["epp", "resources"], &default, &[]),
-        "ports": [
-            {"name": "grpc", "containerPort": PICKER_PORT},
-            {"name": "grpc-health", "containerPort": HEALTH_PORT},
-            {"name": "metrics", "containerPort": METRICS_PORT},
-        ],
-        "livenessProbe": {
-            "grpc": {"port": HEALTH_PORT, "service": alive},
-            "initialDelaySeconds": 5,
-            "periodSeconds": 10,
-        },
-        "readinessProbe": {"grpc": {"port": HEALTH_PORT, "service": ready}, "periodSeconds": 2},
-        "env": Json::Array(env),
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": {"drop": ["ALL"]},
-            "runAsNonRoot": true,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "volumeMounts": [{"name": "plugins-config-volume", "mountPath": "/config"}],
-    })];
-    let pull_secrets = values.pull_secrets(config.pull_secret.as_deref());
-    let mut volumes = vec![json!({"name": "plugins-config-volume", "configMap": {"name": name}})];
-    if presets::is_precise(config) {
-        containers.push(tokenizer(config, values));
-        volumes.push(json!({"name": "tokenizer-cache", "emptyDir": {}}));
-    }
-    let mut labels = labels.clone();
-    labels["llm-d.ai/igw-mode"] = json!(SELECTOR);
-    let mut whole = |key: &str, default: Json, kind: &str, description: &str| {
-        values.whole(&["epp", key], default, json!({"type": kind}), description)
-    };
-    let pod = value!({
-        "serviceAccountName": name,
-        "enableServiceLinks": false,
-        "imagePullSecrets": pull_secrets,
-        // The same as for the engine pods that finish its requests.
-        "terminationGracePeriodSeconds": 130,
-        "containers": containers,
-        "nodeSelector":
-            whole("nodeSelector", json!({}), "string", "Node selector of the endpoint picker."),
-        "tolerations":
-            whole("tolerations", json!([]), "object", "Tolerations of the endpoint picker."),
-        "volumes": Json::Array(volumes),
-    });
+    let usual = "inference-extension";
+    let (alive, ready) = if several { ("liveness", "readiness") } else { (usual, usual) };
+    let tracing =
+        config.tracing.as_ref().map(|tracing| engine::trace_variables(tracing, &name(config)));
+    let labels = labels(config);
+    let mut workload_labels = labels.clone();
+    workload_labels["llm-d.ai/igw-mode"] = json!(SELECTOR);
+    let text = yaml::plain_value(&Value::from(&presets::config_of(config))).unwrap_or_default();
+
+    let is_precise = presets::is_precise(config);
     let description = "Additional annotations for the endpoint picker pods.";
-    let spec = value!({
+    let mut holes = map! {
+        "labels": labels,
+        "workload_labels": workload_labels,
+        "file": file_name(config),
+        "config": text,
+        "health_port": HEALTH_PORT,
+        "grpc_port": PICKER_PORT.to_string(),
+        "grpc_health_port": HEALTH_PORT.to_string(),
+        "router_groups": ?config.profile.llm_d.then(|| json!(["llm-d.ai"])),
         "replicas": config.epp.replicas,
-        // With leader election a rolling update waits for a pod that never becomes ready (GAIE#1619).
-        "strategy": {"type": "Recreate"},
-        "selector": {"matchLabels": {SELECTOR: name}},
-        "template": {
-            "metadata": {
-                "labels": {
-                    SELECTOR: name,
-                    "llm-d.ai/igw-mode": SELECTOR,
-                    "app.kubernetes.io/part-of": &config.name,
-                },
-                "annotations": values.annotations(&["epp", "annotations"], json!({}), description),
-            },
-            "spec": pod,
-        },
-    });
-    with_spec(("apps/v1", "Deployment"), name, &labels, spec)
+        "flags": flags(config),
+        "alive": alive,
+        "ready": ready,
+        "tracing": ?tracing.map(Json::Array),
+        "image": values.text(&["epp", "image"], image, "Image of the endpoint picker."),
+        "resources": values.resources(&["epp", "resources"], &default, &[]),
+        "pull_secrets": values.pull_secrets(config.pull_secret.as_deref()),
+        "tokenizer": ?is_precise.then(|| tokenizer(config, values)),
+        "cache": ?is_precise.then_some("tokenizer-cache"),
+    };
+    let of_nodes = values.scheduling("epp", "endpoint picker", vec![json!({}), json!([])]);
+    let annotations = values.annotations(&["epp", "annotations"], json!({}), description);
+    holes.extend(of_nodes);
+    holes.extend(map! {"annotations": annotations});
+
+    let election = several.then_some(include_str!("objects/picker_election.yaml"));
+    let metrics =
+        config.monitoring.is_some().then_some(include_str!("objects/picker_metrics.yaml"));
+    let texts = [include_str!("objects/picker.yaml")].into_iter().chain(election).chain(metrics);
+    texts.flat_map(|text| of_model(text, config, holes.clone())).collect()
 }
 
 /// Returns the release of vLLM that tokenizes prompts for an engine: its own, because others may make other
@@ -213,111 +127,14 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
     let usual = || format!("vllm/vllm-openai-cpu:v{}", tokenizer_release(&config.engine.image));
     let image = config.epp.tokenizer_image.clone().unwrap_or_else(usual);
     let description = "Image of the tokenizer in the endpoint picker pods.";
-    let image = values.text(&["epp", "tokenizerImage"], &image, description);
-    let mut env = vec![
-        json!({"name": "HOME", "value": "/var/cache/tokenizer"}),
-        json!({"name": "HF_HUB_CACHE", "value": "/var/cache/tokenizer/huggingface"}),
-    ];
-    env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
-
-    let probe = |timing| http_probe(("/health", "tokenizer"), timing, 5);
-    let args = [
-        model_server::model_argument(&config.model),
-        format!("--served-model-name={}", config.served_name),
-        format!("--port={}", presets::TOKENIZER_PORT),
-    ];
-    value!({
-        "name": "tokenizer",
-        "image": image,
-        "command": ["vllm", "launch", "render"],
-        "args": Value::texts(args),
-        "env": Json::Array(env),
-        "ports": [{"name": "tokenizer", "containerPort": presets::TOKENIZER_PORT}],
-        "resources": {
-            "requests": {"cpu": "4", "memory": "8Gi"},
-            "limits": {"memory": "8Gi"},
-        },
-        "startupProbe": probe((10, 60)),
-        "readinessProbe": probe((5, 3)),
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "volumeMounts": [{"name": "tokenizer-cache", "mountPath": "/var/cache/tokenizer"}],
-    })
-}
-
-/// Returns a Role and its RoleBinding to the picker's ServiceAccount.
-fn granted(name: &str, binding: &str, account: &str, labels: &Json, rules: &Json) -> [Object; 2] {
-    let api = "rbac.authorization.k8s.io/v1";
-    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
-    let bound = with(object(api, "RoleBinding", binding, labels), "subjects", subjects(account));
-    [with(object(api, "Role", name, labels), "rules", rules), with(bound, "roleRef", &reference)]
-}
-
-/// Returns a rule of RBAC.
-fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Json {
-    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
-}
-
-/// Returns the subjects of a binding to a ServiceAccount of the release.
-fn subjects(account: &str) -> Value {
-    value!([{"kind": "ServiceAccount", "name": account, "namespace": Expr::ReleaseNamespace}])
-}
-
-fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
-    let read = ["get", "watch", "list"];
-    let kinds = ["inferenceobjectives", "inferencemodelrewrites"];
-    let mut rules = vec![rule("inference.networking.x-k8s.io", &kinds, &read)];
-
-    if config.profile.llm_d {
-        rules.push(rule("llm-d.ai", &kinds, &read));
-    }
-    rules.push(rule(group_of(config.profile.pool), &["inferencepools"], &read));
-
-    let pools = format!("{name}-non-sa");
-    let pods = format!("{name}-sa");
-    let mut objects = Vec::new();
-    objects.extend(granted(&pools, &pools, name, labels, &Json::Array(rules)));
-    let rules = json!([rule("", &["pods"], &read)]);
-    objects.extend(granted(&pods, &pods, name, labels, &rules));
-    if config.epp.replicas > 1 {
-        let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
-        let leases = rule("coordination.k8s.io", &["leases"], &all);
-        let rules = json!([leases, rule("", &["events"], &["create", "patch"])]);
-        let role = format!("{name}-leader-election");
-        objects.extend(granted(&role, &format!("{role}-binding"), name, labels, &rules));
-    }
-
-    if config.monitoring.is_some() {
-        objects.extend(metrics_rights(config, name, labels));
-    }
-    objects
-}
-
-/// Returns the RBAC objects for authenticated metrics, and a token Secret for Prometheus.
-fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
-    // Models of one name in two namespaces would otherwise share a ClusterRole.
-    let cluster_name = || with_namespace(&format!("{}-", config.name), "-epp");
-    let rules = json!([
-        rule("authentication.k8s.io", &["tokenreviews"], &["create"]),
-        rule("authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
-        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
-    ]);
-
-    let reference = value!({
-        "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": cluster_name(),
-    });
-    let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
-    let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
-    // Since Kubernetes 1.24 a ServiceAccount has no token Secret, unless one asks for it by this.
-    secret.annotate("kubernetes.io/service-account.name", name);
-    vec![
-        with(cluster_object("ClusterRole", cluster_name(), labels), "rules", &rules),
-        with(with(binding, "subjects", subjects(name)), "roleRef", reference),
-        with(secret, "type", "kubernetes.io/service-account-token"),
-    ]
+    let holes = map! {
+        "image": values.text(&["epp", "tokenizerImage"], &image, description),
+        "model": model_server::model_argument(&config.model),
+        "served_name": &config.served_name,
+        "port": presets::TOKENIZER_PORT,
+        "token": ?config.engine.token_secret.as_deref().map(engine::token_variable),
+    };
+    build::part(include_str!("objects/tokenizer.yaml"), &holes)
 }
 
 /// Returns the name of the Secret with the metrics token for Prometheus.

@@ -24,52 +24,33 @@ enum PodPart {
     Container,
 }
 
-/// A key of bundles.toml and the field that it sets.
-#[derive(Debug)]
-struct Row {
-    key: &'static str,
-    part: PodPart,
-    /// Path of the field.
-    field: &'static [&'static str],
-    /// Key that identifies the items of a list.
-    identity: &'static str,
-    /// Name of the chart's value and its description, if it is one.
-    value: Option<(&'static str, &'static str)>,
-}
-
-const fn row(
-    key: &'static str,
-    part: PodPart,
-    field: &'static [&'static str],
-    identity: &'static str,
-) -> Row {
-    Row { key, part, field, identity, value: None }
-}
+/// A key of bundles.toml and the field that it sets: the key, the part of the pod, the path of the field, and
+/// the key that identifies the items of a list.
+type Row = (&'static str, PodPart, &'static [&'static str], &'static str);
 
 /// All keys of `pod`, and at the end those that other keys add.
-#[rustfmt::skip]
 static ROWS: [Row; 15] = [
-    row("labels", PodPart::Labels, &[], ""),
-    row("volumes", PodPart::Pod, &["volumes"], "name"),
-    row("volume-mounts", PodPart::Container, &["volumeMounts"], "mountPath"),
-    row("init-containers", PodPart::Pod, &["initContainers"], "name"),
-    row("sidecars", PodPart::Pod, &["containers"], "name"),
-    row("env-from", PodPart::Container, &["envFrom"], ""),
-    Row {
-        value: Some(("priorityClass", "Name of the PriorityClass")),
-        ..row("priority-class", PodPart::Pod, &["priorityClassName"], "")
-    },
-    Row {
-        value: Some(("topologySpread", "Topology spread constraints")),
-        ..row("topology-spread", PodPart::Pod, &["topologySpreadConstraints"], "")
-    },
-    row("scheduler", PodPart::Pod, &["schedulerName"], ""),
-    row("runtime-class", PodPart::Pod, &["runtimeClassName"], ""),
-    row("security-context", PodPart::Pod, &["securityContext"], ""),
-    row("host-aliases", PodPart::Pod, &["hostAliases"], "ip"),
-    row("dns-config", PodPart::Pod, &["dnsConfig"], ""),
-    row("resource-claims", PodPart::Pod, &["resourceClaims"], "name"),
-    row("claims", PodPart::Container, &["resources", "claims"], "name"),
+    ("labels", PodPart::Labels, &[], ""),
+    ("volumes", PodPart::Pod, &["volumes"], "name"),
+    ("volume-mounts", PodPart::Container, &["volumeMounts"], "mountPath"),
+    ("init-containers", PodPart::Pod, &["initContainers"], "name"),
+    ("sidecars", PodPart::Pod, &["containers"], "name"),
+    ("env-from", PodPart::Container, &["envFrom"], ""),
+    ("priority-class", PodPart::Pod, &["priorityClassName"], ""),
+    ("topology-spread", PodPart::Pod, &["topologySpreadConstraints"], ""),
+    ("scheduler", PodPart::Pod, &["schedulerName"], ""),
+    ("runtime-class", PodPart::Pod, &["runtimeClassName"], ""),
+    ("security-context", PodPart::Pod, &["securityContext"], ""),
+    ("host-aliases", PodPart::Pod, &["hostAliases"], "ip"),
+    ("dns-config", PodPart::Pod, &["dnsConfig"], ""),
+    ("resource-claims", PodPart::Pod, &["resourceClaims"], "name"),
+    ("claims", PodPart::Container, &["resources", "claims"], "name"),
+];
+
+/// Keys that are values of the chart, with the name and the description of the value.
+const VALUES: [(&str, &str, &str); 2] = [
+    ("priority-class", "priorityClass", "Name of the PriorityClass"),
+    ("topology-spread", "topologySpread", "Topology spread constraints"),
 ];
 
 /// A field to add.
@@ -83,7 +64,7 @@ struct Addition {
 /// Returns the fields of a table `pod`.
 fn of_table(fields: &PodFields, prefix: &str) -> Vec<Addition> {
     let found = fields.0.iter().filter_map(|(key, json)| {
-        let row = ROWS.iter().find(|row| row.key == *key)?;
+        let row = ROWS.iter().find(|row| row.0 == *key)?;
         Some(Addition { source: format!("{prefix}{key}"), row, json: json.clone() })
     });
     found.collect()
@@ -93,7 +74,7 @@ fn of_table(fields: &PodFields, prefix: &str) -> Vec<Addition> {
 fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
     let mut all: Vec<Addition> = Vec::new();
     let mut add = |source: &str, key: &str, json: Json| {
-        let row = ROWS.iter().find(|row| row.key == key);
+        let row = ROWS.iter().find(|row| row.0 == key);
         all.extend(row.map(|row| Addition { source: source.to_owned(), row, json }));
     };
 
@@ -209,7 +190,7 @@ struct Pods<'p> {
 
 impl Pods<'_> {
     fn add_labels(&mut self, own: &mut Map, additions: &[Addition]) {
-        let labels = additions.iter().filter(|addition| addition.row.part == PodPart::Labels);
+        let labels = additions.iter().filter(|addition| addition.row.1 == PodPart::Labels);
         for addition in labels {
             for (key, value) in addition.json.as_object().into_iter().flatten() {
                 if own.contains_key(key) {
@@ -223,7 +204,7 @@ impl Pods<'_> {
 
     fn add_to_spec(&mut self, spec: &mut Map, additions: &[Addition]) {
         for addition in additions {
-            match addition.row.part {
+            match addition.row.1 {
                 PodPart::Labels => {}
                 PodPart::Pod => self.set(spec, addition),
                 PodPart::Container => {
@@ -239,10 +220,11 @@ impl Pods<'_> {
 
     /// Sets a field, or appends to its list.
     fn set(&mut self, map: &mut Map, addition: &Addition) {
-        let Some((field, path)) = addition.row.field.split_last() else { return };
+        let (key, _, path, identity) = *addition.row;
+        let Some((field, path)) = path.split_last() else { return };
         let map = path.iter().fold(map, |map, key| map.map_at(key));
-        let value = match addition.row.value {
-            Some((name, description)) => self.value(name, description, &addition.json),
+        let value = match VALUES.iter().find(|value| value.0 == key) {
+            Some((_, name, description)) => self.value(name, description, &addition.json),
             None => (&addition.json).into(),
         };
         let Some(known) = map.get_mut(field) else {
@@ -255,7 +237,6 @@ impl Pods<'_> {
             return;
         };
         for item in items {
-            let identity = addition.row.identity;
             // Without a key that identifies them, as in `envFrom`, items cannot be in each other's
             // way.
             let name = item.get(identity).and_then(Json::as_str);
@@ -328,7 +309,7 @@ mod tests {
     #[test]
     fn every_key_has_a_field() {
         let keys: Vec<&str> = PodTable::table().keys.iter().map(|key| key.name.as_str()).collect();
-        let rows: Vec<&str> = ROWS.iter().map(|row| row.key).collect();
+        let rows: Vec<&str> = ROWS.iter().map(|row| row.0).collect();
         assert_eq!(rows[..keys.len()], keys);
     }
 }

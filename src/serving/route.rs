@@ -1,42 +1,34 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
-use super::build::{part_of, with_spec};
+use super::build::of_model;
 use super::releases::go_flags::nanoseconds;
-use super::{model_server, picker, pool, topology};
+use super::{model_server, pool, topology};
 use crate::config::serving::{RouteConfig, ServingConfig};
-use crate::ir::{Expr, Object, Part, Value, value};
+use crate::ir::{Object, Value, map};
 use serde_json::{Value as Json, json};
 
 /// Returns the objects of the route.
 pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object> {
-    let mut objects = vec![http_route(config, route)];
-    if let Some(class) = &route.gateway_class {
-        objects.push(gateway(route, class));
-    }
-    match route.provider.as_str() {
-        "istio" => objects.push(destination_rule(config)),
-        "gke" => objects.extend(gke(config, route)),
-        _ => {}
-    }
-    if route.auth {
-        objects.push(auth_policy(config));
-    }
-    objects
-}
+    let backend = pool::backend(config);
+    let holes = map! {
+        "gateway": &route.gateway,
+        "gateway_namespace": ?&route.gateway_namespace,
+        "class": ?&route.gateway_class,
+        "hosts": ?(!route.hosts.is_empty()).then(|| Value::texts(&route.hosts)),
+        "rules": rules(config, route, &backend),
+        "pool": backend,
+        "port": topology::SERVING_PORT,
+        "seconds": whole_seconds(&route.request_timeout),
+    };
 
-fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
-    let spec = value!({
-        "parentRefs": [{
-            "group": "gateway.networking.k8s.io",
-            "kind": "Gateway",
-            "name": &route.gateway,
-            "namespace": ?&route.gateway_namespace,
-        }],
-        "hostnames": ?(!route.hosts.is_empty()).then(|| Value::texts(&route.hosts)),
-        "rules": rules(config, route, &pool::backend(config)),
-    });
-    let kind = ("gateway.networking.k8s.io/v1", "HTTPRoute");
-    with_spec(kind, &config.name, &part_of(config), spec)
+    let of_provider = match route.provider.as_str() {
+        "istio" => Some(include_str!("objects/route_istio.yaml")),
+        "gke" => Some(include_str!("objects/route_gke.yaml")),
+        _ => None,
+    };
+    let auth = route.auth.then_some(include_str!("objects/route_auth.yaml"));
+    let texts = [include_str!("objects/route.yaml")].into_iter().chain(of_provider).chain(auth);
+    texts.flat_map(|text| of_model(text, config, holes.clone())).collect()
 }
 
 /// Returns the rules from paths to a backend.
@@ -77,60 +69,6 @@ pub(super) fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
     model_server::of(config).table.serves(path)
 }
 
-fn gateway(route: &RouteConfig, class: &str) -> Object {
-    let spec = json!({
-        "gatewayClassName": class,
-        "listeners": [{
-            "name": "http",
-            "port": 80,
-            "protocol": "HTTP",
-            "allowedRoutes": {"namespaces": {"from": "Same"}},
-        }],
-    });
-    let kind = ("gateway.networking.k8s.io/v1", "Gateway");
-    with_spec(kind, &route.gateway, &json!({}), &spec)
-}
-
-/// Returns the DestinationRule for the picker's self-signed certificate, which Istio must not verify.
-fn destination_rule(config: &ServingConfig) -> Object {
-    let host = Expr::Concat(vec![
-        Part::Text(format!("{}.", picker::name(config))),
-        Part::ReleaseNamespace,
-        Part::Text(".svc.cluster.local".to_owned()),
-    ]);
-    // The picker makes its certificate at start, so there is no CA that could be named.
-    let policy = json!({"tls": {"mode": "SIMPLE", "insecureSkipVerify": true}});
-    let spec = value!({"host": host, "trafficPolicy": policy});
-    let kind = ("networking.istio.io/v1beta1", "DestinationRule");
-    with_spec(kind, &picker::name(config), &part_of(config), spec)
-}
-
-fn gke(config: &ServingConfig, route: &RouteConfig) -> [Object; 2] {
-    let target = pool::backend(config);
-    let seconds = whole_seconds(&route.request_timeout);
-    let backend = json!({
-        "targetRef": target,
-        "default": {"timeoutSec": seconds, "logging": {"enabled": true}},
-    });
-
-    let health = json!({
-        "targetRef": target,
-        "default": {
-            "timeoutSec": 15,
-            "checkIntervalSec": 15,
-            "config": {
-                "type": "HTTP",
-                // Google's load balancers probe `/` unless a policy names another path.
-                "httpHealthCheck": {"requestPath": "/health", "port": topology::SERVING_PORT},
-            },
-        },
-    });
-
-    [("GCPBackendPolicy", backend), ("HealthCheckPolicy", health)].map(|(kind, spec)| {
-        with_spec(("networking.gke.io/v1", kind), &config.name, &part_of(config), &spec)
-    })
-}
-
 /// Maximum timeout of Google's load balancers in seconds.
 const FOR_EVER: u64 = 2_147_483_647;
 
@@ -139,23 +77,6 @@ fn whole_seconds(duration: &str) -> u64 {
     let all = nanoseconds(duration).filter(|all| *all > 0);
     // Rounded down, the load balancer would end requests that the route still allows.
     all.map_or(FOR_EVER, |all| u64::try_from(all.div_ceil(1_000_000_000)).unwrap_or(u64::MAX))
-}
-
-/// Returns the AuthPolicy that admits requests with a cluster token for this model.
-fn auth_policy(config: &ServingConfig) -> Object {
-    let spec = json!({
-        "targetRef": {
-            "group": "gateway.networking.k8s.io",
-            "kind": "HTTPRoute",
-            "name": config.name,
-        },
-        "rules": {
-            "authentication": {
-                "cluster-token": {"kubernetesTokenReview": {"audiences": [config.name]}},
-            },
-        },
-    });
-    with_spec(("kuadrant.io/v1", "AuthPolicy"), &config.name, &part_of(config), &spec)
 }
 
 /// Returns peers in these namespaces; without any, all pods of the release namespace.

@@ -1,61 +1,67 @@
 //! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
 
-use super::build::{Values, engine_labels, object, part_of, with, with_spec};
+use super::build::{self, Values, engine_labels, of_model};
 use super::engine::{self, Pod};
 use super::pod_fields;
 use super::topology::{Role, Workload};
 use crate::config::serving::ServingConfig;
 use crate::ir::{Object, Value, map, value};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 /// Returns the workloads and their ServiceAccount.
 pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let workloads = Workload::all(config);
-    let labels = part_of(config);
-    let mut account = object("v1", "ServiceAccount", &config.name, &labels);
     let annotations = values.annotations(
         &["serviceAccount", "annotations"],
         json!(config.service_account_annotations),
         "Annotations of the ServiceAccount of the engine pods.",
     );
-    account.metadata_mut().insert("annotations".to_owned(), annotations);
-
-    let mut objects = vec![with(account, "automountServiceAccountToken", false)];
-    objects.extend(cache(config, &labels, values));
+    let holes = map! {"annotations": annotations};
+    let mut objects = of_model(include_str!("objects/account.yaml"), config, holes);
+    objects.extend(cache(config, values).unwrap_or_default());
     if config.disaggregated_set && workloads.iter().all(Workload::is_group) {
         objects.extend(disaggregated_set(config, values));
         return objects;
     }
     for workload in &workloads {
-        let (kind, spec) = if workload.is_group() {
-            ((config.profile.lws, "LeaderWorkerSet"), group(workload, values))
-        } else {
-            (("apps/v1", "Deployment"), deployment(workload, values))
-        };
         let mut labels = engine_labels(config, &workload.name());
         if let Some(queue) = &config.queue {
             labels["kueue.x-k8s.io/queue-name"] = json!(queue);
         }
-        objects.push(with_spec(kind, &workload.name(), &labels, spec));
+        // Pulling the image and loading a large model takes longer than the default ten minutes.
+        let deadline = i64::from(config.engine.startup_minutes) * 60 + 900;
+        let (text, mut holes) = if workload.is_group() {
+            let spec = group(workload, values);
+            (SPEC, map! {"api": config.profile.lws, "kind": "LeaderWorkerSet", "spec": spec})
+        } else {
+            let replicas = replicas(workload, values);
+            let template = engine::template(workload, Pod::Every, values);
+            let holes = map! {"replicas": ?replicas, "deadline": deadline, "template": template};
+            (include_str!("objects/deployment.yaml"), holes)
+        };
+        holes.extend(map! {"name": workload.name(), "labels": labels});
+        objects.extend(of_model(text, config, holes));
     }
     objects
 }
 
+/// An object with this spec.
+const SPEC: &str = include_str!("objects/spec.yaml");
+
 /// Returns the claim for downloaded models, if the chart creates it.
-fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<Object> {
+fn cache(config: &ServingConfig, values: &mut Values) -> Option<Vec<Object>> {
     let cache = config.cache.as_ref()?;
     let description = "Size of the volume for downloaded models.";
     let size = values.text(&["cache", "size"], cache.size.as_deref()?, description);
     let description = "StorageClass of the volume for downloaded models; empty for the default.";
     let class = cache.storage_class.as_deref().unwrap_or_default();
-    let class = values.optional_text(&["cache", "storageClass"], class, description);
-    let spec = value!({
-        "accessModes": [cache.access_mode.as_str()],
-        "storageClassName": class,
-        "resources": {"requests": {"storage": size}},
-    });
-    let name = pod_fields::cache_claim(config)?;
-    Some(with_spec(("v1", "PersistentVolumeClaim"), &name, labels, spec))
+    let holes = map! {
+        "claim": pod_fields::cache_claim(config)?,
+        "access_mode": cache.access_mode.as_str(),
+        "class": values.optional_text(&["cache", "storageClass"], class, description),
+        "size": size,
+    };
+    Some(of_model(include_str!("objects/cache.yaml"), config, holes))
 }
 
 /// Returns the number of replicas; `None` with an autoscaler.
@@ -70,48 +76,21 @@ fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
     Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
 }
 
-/// Returns the spec of a Deployment.
-fn deployment(workload: &Workload<'_>, values: &mut Values) -> Value {
-    // Pulling the image and loading a large model takes longer than the default ten minutes.
-    let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
-    value!({
-        "replicas": ?replicas(workload, values),
-        "progressDeadlineSeconds": deadline,
-        // There are rarely free accelerators for an additional pod.
-        "strategy": {
-            "type": "RollingUpdate",
-            "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-        },
-        "selector": {"matchLabels": {"app.kubernetes.io/name": workload.name()}},
-        "template": engine::template(workload, Pod::Every, values),
-    })
-}
-
 /// Returns the spec of a LeaderWorkerSet.
 fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
-    let replicas = replicas(workload, values);
-    let mut template = map! {
+    let mut holes = map! {
+        "replicas": ?replicas(workload, values),
         "size": workload.shape.nodes,
-        "restartPolicy": "RecreateGroupOnPodRestart",
     };
     for pod in engine::templates(workload) {
-        let key = if *pod == Pod::Leader { "leaderTemplate" } else { "workerTemplate" };
-        template.insert(key.to_owned(), engine::template(workload, *pod, values));
+        let key = if *pod == Pod::Leader { "leader" } else { "worker" };
+        holes.insert(key.to_owned(), engine::template(workload, *pod, values));
     }
-    value!({
-        "replicas": ?replicas,
-        // The leader is ready only after its workers have joined, so they must not wait for it.
-        "startupPolicy": "LeaderCreated",
-        "leaderWorkerTemplate": template,
-        "rolloutStrategy": {
-            "type": "RollingUpdate",
-            "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
-        },
-    })
+    build::part(include_str!("objects/group.yaml"), &holes)
 }
 
 /// Returns a DisaggregatedSet, which rolls both roles out together.
-fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Option<Object> {
+fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
     let role = |workload: &Workload<'_>| {
         let mut spec = group(workload, values);
         // The DisaggregatedSet rolls out its roles together, and sets the partition of each itself.
@@ -119,7 +98,12 @@ fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Option<Obje
         value!({"name": workload.role.as_str(), "spec": spec})
     };
     let roles: Vec<Value> = Workload::all(config).iter().map(role).collect();
-    let kind = (config.profile.disaggregated_set?, "DisaggregatedSet");
-    let labels = engine_labels(config, &config.name);
-    Some(with_spec(kind, &config.name, &labels, value!({"roles": roles})))
+    let holes = map! {
+        "api": ?config.profile.disaggregated_set,
+        "kind": "DisaggregatedSet",
+        "name": &config.name,
+        "labels": engine_labels(config, &config.name),
+        "spec": value!({"roles": roles}),
+    };
+    of_model(SPEC, config, holes)
 }

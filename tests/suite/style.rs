@@ -174,3 +174,35 @@ fn hints_start_in_lower_case_and_have_no_full_stop() {
     assert!(count > 500, "only {count} hints");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// A file that is no YAML has no objects, and an object with a hole that nothing fills is left out.
+#[test]
+fn objects_of_models_are_read_and_their_holes_are_filled() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serving/objects");
+    let sources = sources();
+    let of_models = sources.iter().filter(|(path, _)| path.starts_with("serving/"));
+    let code: String = of_models.map(|(_, code)| code.as_str()).collect();
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(&folder) {
+        let entry = entry.expect("an entry");
+        if !entry.file_type().is_file() {
+            continue;
+        }
+        let name = entry.path().strip_prefix(&folder).expect("below").display().to_string();
+        let text = std::fs::read_to_string(entry.path()).expect("a text");
+        if !bundle2chart::yaml::parse(&text).is_ok_and(|documents| !documents.is_empty()) {
+            found.push(format!("{name} is no YAML"));
+        }
+        if !code.contains(&format!("objects/{name}\"")) {
+            found.push(format!("{name} is not used"));
+        }
+        for hole in text.split('$').skip(1).map(|rest| rest.trim_start_matches('?')) {
+            let hole = hole.split(|c: char| !c.is_ascii_alphabetic() && c != '_').next();
+            let hole = hole.expect("a part");
+            if !code.contains(&format!("\"{hole}\"")) {
+                found.push(format!("{name} has a hole `{hole}` without a value"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -1,63 +1,29 @@
 //! The objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
 
-use super::super::build::{part_of, with_spec};
-use super::API;
+use super::super::build::of_model;
 use crate::config::serving::ServingConfig;
-use crate::config::serving::maas::{MaasModel, MaasSubscription};
-use crate::ir::{Expr, Object, Value, value};
+use crate::config::serving::maas::MaasModel;
+use crate::ir::{Object, map};
 use serde_json::{Value as Json, json};
 
-/// Tells KServe that requests are authenticated, so that it does not attach a policy that admits
-/// everyone to the model's HTTPRoute.
-const AUTHENTICATED: &str = "security.opendatahub.io/enable-auth";
-
-/// Returns the objects, and annotates the LLMInferenceService. The reference is in the namespace of the
-/// model, because the controller looks for the service there; access and limits are in that of the
-/// tenant.
-pub(crate) fn objects(
-    config: &ServingConfig,
-    maas: &MaasModel,
-    service: &mut Object,
-) -> Vec<Object> {
-    service.annotate(AUTHENTICATED, "true");
-    let labels = part_of(config);
-    let reference = json!({"modelRef": {"kind": "LLMInferenceService", "name": config.name}});
-    let reference = with_spec((API, "MaaSModelRef"), &config.name, &labels, &reference);
-
-    let in_tenant = |kind, name: &str, spec: Value| {
-        let mut object = with_spec((API, kind), name, &labels, spec);
-        let namespace = Value::text(&maas.tenant_namespace);
-        object.metadata_mut().insert("namespace".to_owned(), namespace);
-        object
-    };
-    let model = value!({"name": &config.name, "namespace": Expr::ReleaseNamespace});
-    let access = value!({
-        "modelRefs": [model],
-        "subjects": {"groups": group_references(&maas.groups())},
-    });
-    let access = in_tenant("MaaSAuthPolicy", &config.name, access);
-    let subscriptions = maas.subscriptions.iter().map(|subscription| {
-        let name = format!("{}-{}", config.name, subscription.name);
-        in_tenant("MaaSSubscription", &name, limits(config, subscription))
-    });
-    [reference, access].into_iter().chain(subscriptions).collect()
-}
-
-fn limits(config: &ServingConfig, subscription: &MaasSubscription) -> Value {
-    let limits: Vec<Json> = subscription
-        .token_limits
-        .iter()
-        .map(|limit| json!({"limit": limit.limit, "window": limit.window}))
-        .collect();
-    value!({
-        "owner": {"groups": group_references(&subscription.groups)},
-        "priority": subscription.priority,
-        "modelRefs": [{
-            "name": &config.name,
-            "namespace": Expr::ReleaseNamespace,
-            "tokenRateLimits": Json::Array(limits),
-        }],
-    })
+/// Returns the objects.
+pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
+    let tenant = &maas.tenant_namespace;
+    let holes = map! {"tenant": tenant, "groups": group_references(&maas.groups())};
+    let mut objects = of_model(include_str!("../objects/maas_model.yaml"), config, holes);
+    for subscription in &maas.subscriptions {
+        let limits = subscription.token_limits.iter();
+        let limits = limits.map(|limit| json!({"limit": limit.limit, "window": limit.window}));
+        let holes = map! {
+            "name": &subscription.name,
+            "tenant": tenant,
+            "groups": group_references(&subscription.groups),
+            "priority": subscription.priority,
+            "limits": limits.collect::<Json>(),
+        };
+        objects.extend(of_model(include_str!("../objects/maas_subscription.yaml"), config, holes));
+    }
+    objects
 }
 
 fn group_references<S: AsRef<str>>(groups: &[S]) -> Json {

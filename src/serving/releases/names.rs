@@ -4,6 +4,9 @@ use crate::embedded;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
+/// A family of connectors: its name, its connectors, and the name of its protocol.
+pub(crate) type Family = (&'static str, Vec<&'static str>, Option<&'static str>);
+
 /// The names of data/names.json.
 #[derive(Default, Deserialize)]
 #[serde(bound = "'de: 'static")]
@@ -23,6 +26,26 @@ pub(crate) struct Names {
     /// Capabilities that pods may add (Pod Security Standards, baseline); the first one also if they are
     /// restricted.
     pub(crate) capabilities: Vec<&'static str>,
+    /// Names in commands and images of the routers of SGLang and of vLLM's production stack.
+    pub(crate) routers: Vec<&'static str>,
+    /// Accelerator resources.
+    pub(crate) accelerators: Vec<&'static str>,
+    /// Modules with a server.
+    pub(crate) servers: Vec<&'static str>,
+    /// vLLM flags with which data-parallel ranks have their own servers.
+    pub(crate) own_servers: Vec<&'static str>,
+    /// Keys of monitors and their endpoints that name what they authenticate with.
+    pub(crate) credentials: Vec<&'static str>,
+    /// Kinds whose pods are derived from several objects by `view::kserve`, or that only contain text and
+    /// schemas.
+    pub(crate) not_searched: Vec<&'static str>,
+    /// Kinds that serve models, also without an engine among the manifests.
+    pub(crate) serving_kinds: Vec<&'static str>,
+    /// Keys of `[[serving]]` without effect with `form = "kserve"`.
+    pub(crate) kserve_decides: Vec<&'static str>,
+    /// Families of connectors that move KV caches between pods: the name, the connectors, and the sidecar's
+    /// name of the protocol. Other connectors only store caches, or are custom.
+    pub(crate) connectors: Vec<Family>,
 }
 
 pub(crate) static NAMES: LazyLock<Names> =

@@ -1,8 +1,6 @@
 //! Invariants of model rewrites.
 
-use super::super::invariants::{Context, Reporter};
-use super::super::view::pods::{Engine, Program, Variable, is_placeholder, list, text, variable};
-use super::super::view::{Manifest, View};
+use super::*;
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {

@@ -1,13 +1,10 @@
 //! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
 //! variables that Kubernetes expands.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::pods::{expanded_names, list, text, words};
-use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use super::pod::pods;
-use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use super::*;
+use crate::view::pods::expanded_names;
 
 /// An address in a word of a container or in the value of a variable: a host and a port.
 type Address = (String, Option<u32>);

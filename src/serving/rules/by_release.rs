@@ -1,16 +1,12 @@
 //! Flags, variables, configurations and kinds, judged by the release that the image names.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::releases::spans::Release;
-use super::super::releases::verdict::{Kind, Verdict};
-use super::super::releases::{
-    self, GIE, LLM_D, ProgramTable, SIDECAR, argparse, go_flags, image, kinds, relations, variables,
+use super::*;
+use crate::releases::spans::Release;
+use crate::releases::verdict::{Kind, Verdict};
+use crate::releases::{
+    self, GIE, LLM_D, ProgramTable, SIDECAR, argparse, go_flags, kinds, relations, variables,
 };
-use super::super::view::flags::Flags;
-use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text, words};
-use super::super::view::{Picker, View};
-use crate::diag::Code;
-use serde_json::Value as Json;
+use crate::view::pods::is_omni;
 
 /// A verdict with its place.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Invariants of engines and the checkpoints of their models.
 
-use super::super::invariants::{Context, Reporter};
-use super::super::releases::checkpoint;
-use super::super::view::pods::{Program, is_shell, named_models, variable, words};
+use super::*;
+use crate::releases::checkpoint;
+use crate::view::pods::named_models;
 
 /// Marks of quantized weights in names of models and in values of `--quantization`.
 const FAMILIES: [&str; 3] = ["awq", "gptq", "fp8"];

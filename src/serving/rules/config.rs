@@ -1,12 +1,7 @@
 //! Invariants of picker configurations, by themselves and with the pods of the pool.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::plugins;
-use super::super::view::View;
-use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
-use crate::diag::suggest;
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::plugins;
 
 /// Returns plugin types by plugin name.
 fn types(config: &Json) -> BTreeMap<&str, &str> {

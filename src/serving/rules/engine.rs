@@ -1,17 +1,10 @@
 //! Invariants of engine pods.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::image;
-use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, commands, declared, is_placeholder,
-    is_true, list, port_number, starts_ray, text, volume_of,
-};
-use super::super::view::{Manifest, View};
 use super::join::leader_of;
 use super::probe::http_probes;
 use super::ranges;
-use crate::diag::Code;
-use serde_json::{Value as Json, json};
+use super::*;
+use crate::view::pods::{Sidecar, starts_ray};
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {

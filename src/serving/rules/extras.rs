@@ -1,14 +1,9 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
-use super::super::invariants::Found;
-use super::super::view::config_map;
-use super::super::view::pods::{Part, Template, is_placeholder, is_true, list, text, text_or};
-use super::super::view::{Indexed, Manifest, View, group_of};
 use super::picker::{pickers_of, service_of};
 use super::pod::requests;
-use crate::diag::{Code, Severity, suggest};
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::view::{Indexed, config_map, group_of};
 
 /// Reports bounds of autoscalers, and of KServe's services, that exclude each other.
 fn bounds(view: &View<'_>, found: &mut Found) {

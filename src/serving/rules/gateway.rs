@@ -1,16 +1,10 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::releases::engines;
-use super::super::releases::go_flags::nanoseconds;
-use super::super::view::pods::{Engine, Template, is_placeholder, list, number, text, text_or};
-use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use super::selector::may_select;
-use crate::diag::Severity;
-use crate::diag::suggest::{self, is_typo};
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::releases::engines;
+use crate::releases::go_flags::nanoseconds;
 
 /// Checks that routes reference Gateways, listeners and Services that exist in the manifests, and rules of
 /// the CRDs that their schemas do not have: the CEL expressions in Gateway API, apis/v1.

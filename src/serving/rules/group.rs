@@ -1,18 +1,11 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::view::discovery::{Group, groups};
-use super::super::view::pods::{
-    Engine, Part, Template, Variable, accelerators, commands, list, port_number, text, variable,
-    words,
-};
-use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
 use super::join::leader_of;
 use super::program::unset;
-use crate::diag::suggest;
+use super::*;
 use crate::ir::is_label;
-use serde_json::Value as Json;
+use crate::view::discovery::{Group, groups};
 
 /// Returns the groups, with the index of their manifests.
 fn specs<'a>(view: &View<'a>) -> impl Iterator<Item = (usize, Group<'a>)> {

@@ -1,17 +1,13 @@
 //! Invariants of devices: the images and data types that run on them, and the containers that get them.
 
-use super::super::invariants::{Context, Reporter};
-use super::super::releases::hardware::HARDWARE;
-use super::super::releases::image::{is_in, parts};
-use super::super::view::pods::{
-    Engine, Program, Template, accelerators, is_true, list, mount_of, resources, text, variable,
-    volume_of,
-};
 use super::engine::ranks;
 use super::probe::{billions, bits, downloads};
 use super::runtime::hub_cache;
+use super::*;
 use crate::ir::quantity;
-use serde_json::Value as Json;
+use crate::releases::hardware::HARDWARE;
+use crate::releases::image::{is_in, parts};
+use crate::view::pods::resources;
 
 /// Returns the resource of the devices that an image of upstream is built for.
 fn built_for(image: &str) -> Option<&'static str> {

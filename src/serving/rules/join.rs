@@ -1,27 +1,13 @@
 //! Invariants of engines that span a group of pods, and of vLLM's flags.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::VLLM;
-use super::super::releases::image::{is_in, parts};
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Part, Program, Template, accelerators, commands, is_true, last_index, list, starts_ray,
-    text,
-};
-use super::super::view::shell::UNKNOWN;
-use super::super::view::{Manifest, View};
 use super::engine::supervisor;
-
-/// vLLM flags with which data-parallel ranks have their own servers.
-const OWN_SERVERS: [&str; 4] = [
-    "data-parallel-hybrid-lb",
-    "data-parallel-multi-port-external-lb",
-    "data-parallel-external-lb",
-    "data-parallel-rank",
-];
+use super::*;
+use crate::releases::image::{is_in, parts};
+use crate::view::pods::{last_index, starts_ray};
+use crate::view::shell::UNKNOWN;
 
 fn has_own_servers(flags: &Flags) -> bool {
-    OWN_SERVERS.iter().any(|flag| flags.is_on(flag))
+    NAMES.own_servers.iter().any(|flag| flags.is_on(flag))
 }
 
 /// Returns the engine and its flags; `None` if they are not all known, or of another program.

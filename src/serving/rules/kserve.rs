@@ -1,12 +1,7 @@
 //! Invariants of LLMInferenceServices.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::pods::{
-    Engine, accelerators, is_placeholder, is_true, list, mount_of, text, variable,
-};
-use super::super::view::{Manifest, View};
-use crate::diag::suggest;
-use serde_json::Value as Json;
+use super::runtime::MODELS;
+use super::*;
 
 /// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
@@ -127,17 +122,15 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
 
 /// Checks that engines of predictors load the model from where KServe puts it.
 pub(crate) fn place((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    // KServe, constants.DefaultModelLocalMountPath.
-    const PLACE: &str = "/mnt/models";
     let is_fetched = variable(engine.container, "STORAGE_URI").is_some();
-    let is_elsewhere = |model: &&str| model.starts_with("/mnt/") && !model.starts_with(PLACE);
+    let is_elsewhere = |model: &&str| model.starts_with("/mnt/") && !model.starts_with(MODELS);
     let model = engine.model.as_deref().filter(is_elsewhere);
     if let Some(model) =
         model.filter(|_| template.manifest.kind() == "InferenceService" && is_fetched)
         && mount_of(engine.container, model).is_none()
     {
-        let message = format!("the engine loads `{model}`, but KServe fetches models to {PLACE}");
-        found.push(message, format!("write `{PLACE}`"));
+        let message = format!("the engine loads `{model}`, but KServe fetches models to {MODELS}");
+        found.push(message, format!("write `{MODELS}`"));
     }
 }
 

@@ -1,12 +1,7 @@
 //! Invariants of Prometheus' expressions: the names of vLLM's metrics.
 
-use super::super::invariants::Found;
-use super::super::releases::VLLM;
-use super::super::view::View;
-use super::super::view::pods::{Engine, Program, list, text};
 use super::extras::{queries, target};
-use crate::diag::{Code, suggest};
-use std::collections::BTreeSet;
+use super::*;
 
 /// Kinds with rules of Prometheus: of its operator, and of Google's.
 const RULES: [&str; 3] = ["PrometheusRule", "Rules", "ClusterRules"];

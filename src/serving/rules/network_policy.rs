@@ -1,18 +1,12 @@
 //! Invariants of NetworkPolicies: the connections between Gateways, pickers and engines.
 
-use super::super::invariants::{Finding, Found};
-use super::super::picker::PICKER_PORT;
-use super::super::view::pods::{
-    Template, all_containers, is_moved, list, number, port_number, target_port, text, text_or,
-    variable,
-};
-use super::super::view::{Manifest, Picker, View};
 use super::picker::pickers_of;
 use super::probe::downloads;
 use super::selector::{Known, is_for_pods, may_select, requirements};
-use crate::diag::Severity;
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::invariants::Finding;
+use crate::picker::PICKER_PORT;
+use crate::view::pods::{all_containers, is_moved};
 use std::net::Ipv4Addr;
 
 /// Label of the pods of a Gateway with its name (Gateway API, GEP-1762).

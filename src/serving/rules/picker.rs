@@ -1,19 +1,11 @@
 //! Invariants of endpoint pickers and their Services.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
-use super::super::releases::names::NAMES;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Template, is_placeholder, is_shell, list, mount_of, number, port_number, target_port, text,
-    variable, words,
-};
-use super::super::view::{Manifest, Picker, View, can_be_several, group_of, pairs};
+use super::probe::PROBES;
 use super::selector::monitored;
 use super::transfer::routers;
-use crate::diag::Severity;
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
+use crate::view::{can_be_several, group_of, pairs};
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -320,16 +312,7 @@ fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<Monitored<'v>>> {
 
 /// Returns true if a monitor reads the metrics of a picker and names nothing that it authenticates with.
 fn has_no_token(picker: &Picker<'_>, (monitor, service): &Monitored<'_>) -> bool {
-    const KEYS: [&str; 7] = [
-        "authorization",
-        "basicAuth",
-        "bearerTokenFile",
-        "bearerTokenSecret",
-        "oauth2",
-        "scrapeClass",
-        "tlsConfig",
-    ];
-    let has_key = |of: &Json| KEYS.iter().any(|key| of.get(key).is_some());
+    let has_key = |of: &Json| NAMES.credentials.iter().any(|key| of.get(key).is_some());
     let metrics = picker.flags.number("metrics-port", METRICS_PORT.into());
     let reads = |endpoint: &&Json| {
         let mut ports = list(service.spec(), "ports").iter();
@@ -377,7 +360,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
         }
         // A number that only the running pod knows leaves nothing to compare.
         let [_, Some(health)] = of_grpc else { continue };
-        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+        for probe in PROBES {
             let at = |field: &str| picker.container.pointer(&format!("/{probe}/{field}"));
             let port = at("grpc").and_then(|grpc| number(grpc, "port"));
             if let Some(port) = port.filter(|port| *port != health) {

@@ -1,12 +1,9 @@
 //! Invariants of the servers of endpoint pickers: their ports, TLS, files and pools.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::picker::METRICS_PORT;
-use super::super::view::config_map::File;
-use super::super::view::pods::{is_placeholder, list, target_port, text};
-use super::super::view::{Manifest, Picker, View};
 use super::picker::pickers_of;
-use std::collections::BTreeSet;
+use super::*;
+use crate::picker::METRICS_PORT;
+use crate::view::config_map::File;
 
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {

@@ -1,22 +1,14 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
 //! reject.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::names::NAMES;
-use super::super::releases::{SGLANG, VLLM, image, kinds};
-use super::super::view::pods::{
-    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
-    list, text, variable,
-};
-use super::super::view::{Manifest, View, maps, pods};
 use super::addresses::has_address;
+use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
-use crate::diag::Code;
-use crate::diag::suggest::{self, is_typo};
 use crate::ir::{dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
-use serde_json::{Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::releases::{SGLANG, kinds};
+use crate::view::maps;
+use crate::view::pods::{self, all_containers};
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
@@ -268,7 +260,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                if let Some(near) = ACCELERATORS.iter().find(|near| is_of_other_vendor(name, near))
+                if let Some(near) =
+                    NAMES.accelerators.iter().find(|near| is_of_other_vendor(name, near))
                 {
                     let message = format!("no node has the resource `{name}`");
                     let finding = found.push(message, format!("did you mean `{near}`?"));

@@ -1,16 +1,12 @@
 //! Invariants of InferencePools and references to them.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::kserve::POOL_SUFFIX;
-use super::super::releases::{GIE, LLM_D, image};
-use super::super::view::pods::{
-    Part, Program, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
-};
-use super::super::view::{Manifest, Picker, View, group_of};
 use super::join::leader_of;
 use super::ranges;
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::kserve::POOL_SUFFIX;
+use crate::releases::{GIE, LLM_D};
+use crate::view::group_of;
+use crate::view::pods::{Sidecar, joins_ray};
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {

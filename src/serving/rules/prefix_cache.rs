@@ -1,14 +1,7 @@
 //! Invariants of precise prefix cache routing: the picker indexes the KV events of the engines.
 
-use super::super::invariants::{Finding, Found, Reporter};
-use super::super::view::View;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, is_placeholder, list, text, text_or,
-    variable,
-};
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::invariants::Finding;
 
 /// Plugins that index KV events.
 const PRODUCERS: [&str; 2] = ["precise-prefix-cache-producer", "precise-prefix-cache-scorer"];

@@ -1,16 +1,10 @@
 //! Invariants of probes: paths that the engine serves, its TLS and API key, its address, and the time
 //! that a model takes to load.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::hardware::HARDWARE;
-use super::super::releases::{SGLANG, VLLM};
-use super::super::view::View;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Program, Template, accelerators, is_placeholder, is_true, list, number, text, volume_of,
-};
 use super::join::is_loopback;
-use serde_json::Value as Json;
+use super::*;
+use crate::releases::SGLANG;
+use crate::releases::hardware::HARDWARE;
 
 /// The probes of a container.
 pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];

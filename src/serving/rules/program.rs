@@ -1,30 +1,14 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
-use super::super::invariants::Found;
-use super::super::releases::names::NAMES;
-use super::super::releases::{engines, image};
-use super::super::view::View;
-use super::super::view::pods::{
-    Engine, Part, Program, Template, is_placeholder, list, port_number, script, text, text_or,
-    words,
-};
-use super::super::view::shell::{Script, is_in_name};
 use super::selector::monitored;
-use crate::diag::suggest::{self, is_typo};
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::releases::engines;
+use crate::view::pods::script;
+use crate::view::shell::{Script, is_in_name};
 
 /// Commands of vLLM.
 const VLLM_COMMANDS: &[&str] =
     &["serve", "chat", "complete", "bench", "collect-env", "launch", "render", "run-batch"];
-
-/// Modules with a server.
-const MODULES: &[&str] = &[
-    "sglang.launch_server",
-    "vllm.entrypoints.openai.api_server",
-    "vllm.entrypoints.openai.run_batch",
-    "huggingfaceserver",
-];
 
 /// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
 /// that nothing sets.
@@ -193,7 +177,7 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     let at = words.iter().position(|word| word == "-m")?;
     let name = words.get(at + 1)?;
     // Other modules of an engine have names that are as near.
-    let meant = near(name, MODULES)?;
+    let meant = near(name, &NAMES.servers)?;
     let differs = name.len().abs_diff(meant.len()) <= 1;
     differs.then(|| (format!("the module `{name}`"), meant))
 }

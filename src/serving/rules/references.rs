@@ -1,16 +1,11 @@
 //! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
 //! ServiceAccounts.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::view::config_map::File;
-use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
-use super::super::view::{Manifest, View};
 use super::pod::pods;
-use crate::diag::suggest::{self, is_typo};
-use crate::diag::{Code, Severity};
+use super::*;
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::view::config_map::File;
+use crate::view::pods::all_containers;
 
 /// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
 fn references(spec: &Json) -> Vec<PodReference<'_>> {

@@ -1,22 +1,14 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
-use super::super::environment::EXECUTABLE;
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::image;
-use super::super::view::View;
-use super::super::view::config_map::{key_of, place_of};
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Part, Template, Variable, accelerators, commands, expanded_names, is_inside,
-    is_placeholder, is_shell, is_true, list, mount_of, script_at, text, variable, variable_or,
-    words,
-};
-use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::group::VARIABLES;
 use super::probe::downloads;
 use super::program::is_set;
-use serde_json::Value as Json;
+use super::*;
+use crate::environment::EXECUTABLE;
+use crate::view::config_map::{key_of, place_of};
+use crate::view::pods::{expanded_names, is_inside, script_at, variable_or};
+use crate::view::shell::is_in_name;
 
 /// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
 /// leaves `$(NAME)` as it is where there is no such variable.
@@ -232,7 +224,7 @@ fn is_offline(container: &Json) -> bool {
 }
 
 /// The folder at which KServe mounts models (KServe, constants.DefaultModelLocalMountPath).
-const MODELS: &str = "/mnt/models";
+pub(super) const MODELS: &str = "/mnt/models";
 
 /// Returns true for a path next to the one at which KServe mounts the model of a service.
 fn is_beside_models(template: &Template<'_>, path: &str) -> bool {

@@ -1,16 +1,10 @@
 //! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
-use super::super::invariants::Found;
-use super::super::view::discovery::is_completed;
-use super::super::view::pods::{
-    Program, Template, declared, is_placeholder, list, number, starts_ray, text,
-};
-use super::super::view::{Manifest, View, labels_at};
 use super::set::is_of_unknown_kind;
-use crate::diag::suggest::{self, is_typo};
-use crate::diag::{Code, Severity};
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::view::discovery::is_completed;
+use crate::view::labels_at;
+use crate::view::pods::starts_ray;
 
 /// The labels of pods, or of other objects.
 pub(super) type Known<'v> = BTreeMap<&'v str, &'v str>;

@@ -1,15 +1,10 @@
 //! Invariants of a set of manifests as a whole.
 
-use super::super::invariants::Found;
-use super::super::releases::kinds;
-use super::super::view::pods::{
-    Engine, Part, Template, accelerators, commands, list, text, text_or,
-};
-use super::super::view::shell::{Budget, CONTAINER_LIMIT};
-use super::super::view::{Manifest, View, maps};
 use super::by_release::other_releases;
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use crate::releases::kinds;
+use crate::view::maps;
+use crate::view::shell::{Budget, CONTAINER_LIMIT};
 
 /// Checks for duplicate objects.
 pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
@@ -92,7 +87,7 @@ const KNOWN_GROUPS: [&str; 4] =
 /// presets that are not in the manifests, and containers whose scripts exceed the budget.
 pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     for part in &view.unread {
-        found.push(part.owner, part.path.as_str(), part.message.as_str(), part.hint);
+        found.push(part.owner, part.path.as_str(), part.message.as_str(), part.hint.as_str());
     }
     for template in &view.templates {
         for (name, path) in &template.unread {

@@ -1,37 +1,13 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
-use super::super::invariants::{Found, Reporter};
-use super::super::releases::VLLM;
-use super::super::view::View;
-use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, commands, is_moved, is_placeholder, text,
-    variable, variable_or,
-};
 use super::addresses::{is_closed, names_in};
 use super::join::known;
 use super::network_policy::{End, report};
 use super::picker::service_port;
 use super::prefix_cache::events_port;
-use crate::diag::Code;
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
-
-/// A family of connectors: its name, its connectors, and the name of its protocol.
-type Family = (&'static str, &'static [&'static str], Option<&'static str>);
-
-/// Families of connectors that move KV caches between pods, with the sidecar's name of the protocol.
-/// Other connectors only store caches, or are custom.
-const FAMILIES: &[Family] = &[
-    ("NIXL", &["NixlConnector", "NixlPullConnector"], Some("nixlv2")),
-    ("NIXL push", &["NixlPushConnector"], Some("nixlv2")),
-    ("NCCL", &["P2pNcclConnector", "PyNcclConnector"], None),
-    ("Mooncake", &["MooncakeConnector"], Some("mooncake")),
-    ("MoRI-IO", &["MoRIIOConnector"], None),
-    ("LMCache", &["LMCacheConnector", "LMCacheConnectorV1", "LMCacheMPConnector"], Some("lmcache")),
-    ("shared storage", &["SharedStorageConnector", "ExampleConnector"], Some("shared-storage")),
-    ("offloading", &["OffloadingConnector", "SimpleCPUOffloadConnector"], Some("offloading")),
-];
+use super::*;
+use crate::releases::names::Family;
+use crate::view::pods::{Sidecar, is_moved, variable_or};
 
 /// A configured connector.
 struct Connector<'c> {
@@ -66,7 +42,7 @@ fn connectors(config: &Json) -> Vec<Connector<'_>> {
         let inner = config.pointer("/kv_connector_extra_config/connectors");
         return inner.and_then(Json::as_array).into_iter().flatten().flat_map(connectors).collect();
     }
-    let family = FAMILIES.iter().find(|(_, names, _)| names.contains(&name));
+    let family = NAMES.connectors.iter().find(|(_, names, _)| names.contains(&name));
     vec![Connector { family, config }]
 }
 
@@ -171,17 +147,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     }
 }
 
-/// Names in commands and images of the routers of SGLang and of vLLM's production stack.
-const ROUTERS: [&str; 6] = [
-    "lmstack-router",
-    "sgl-model-gateway",
-    "sgl-router",
-    "sglang-router",
-    "sglang_router",
-    "vllm-router",
-];
-
-/// Returns the pods of these routers, with the paths of their containers, and their flags.
+/// Returns the pods of routers, with the paths of their containers, and their flags.
 pub(super) fn routers<'v, 'a>(
     view: &'v View<'a>,
 ) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
@@ -190,7 +156,7 @@ pub(super) fn routers<'v, 'a>(
         let words = all.iter().flatten().map(String::as_str);
         let mut texts = words.chain([text(container, "image")]);
         // Clients have its address.
-        let is_router = |text: &str| ROUTERS.iter().any(|name| text.contains(name));
+        let is_router = |text: &str| NAMES.routers.iter().any(|name| text.contains(name));
         texts.find(|text| is_router(text) && !text.contains("://"))?;
         Some((template, path, Flags::parse(&all.concat())))
     })

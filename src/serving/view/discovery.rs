@@ -1,21 +1,11 @@
 //! Finds the pod templates of manifests: in the fields of known kinds, and wherever else an object
 //! has a pod spec.
 
+use super::super::releases::names::NAMES;
 use super::Manifest;
 use super::pods::{Part, Template, list, text};
 use super::shell::Budget;
 use serde_json::Value as Json;
-
-/// Kinds whose pods are derived from several objects by [`super::kserve`], or that only contain
-/// text and schemas.
-const NOT_SEARCHED: [&str; 6] = [
-    "LLMInferenceService",
-    "LLMInferenceServiceConfig",
-    "InferenceService",
-    "CustomResourceDefinition",
-    "ConfigMap",
-    "Secret",
-];
 
 /// Returns the pod templates of a manifest.
 pub(super) fn templates<'a>(
@@ -24,7 +14,7 @@ pub(super) fn templates<'a>(
     budget: &Budget,
 ) -> Vec<Template<'a>> {
     let found = match manifest.kind() {
-        kind if NOT_SEARCHED.contains(&kind) => Vec::new(),
+        kind if NAMES.not_searched.contains(&kind) => Vec::new(),
         "LeaderWorkerSet" | "DisaggregatedSet" => {
             groups(manifest).into_iter().flat_map(|one| group(owner, manifest, &one)).collect()
         }

@@ -6,8 +6,11 @@
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
 use super::{Manifest, PickerFile};
+use crate::build;
 use crate::diag::suggest;
 use crate::embedded;
+use crate::invariants::Finding;
+use crate::ir::{Release, map};
 use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;
@@ -40,25 +43,13 @@ pub(crate) struct DerivedPicker {
     pub(crate) config: Option<PickerFile>,
 }
 
-/// A part of a manifest that is not checked.
-#[derive(Clone, Debug)]
-pub(crate) struct Unread {
-    /// Index of the manifest.
-    pub(crate) owner: usize,
-    /// JSON path in it.
-    pub(crate) path: String,
-    /// Names what is not checked, and the reason.
-    pub(crate) message: String,
-    /// The remedy.
-    pub(crate) hint: &'static str,
-}
-
 /// Objects that KServe's controller creates.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) pods: Vec<DerivedPods>,
     pub(crate) pickers: Vec<DerivedPicker>,
-    pub(crate) unread: Vec<Unread>,
+    /// Parts of manifests that are not checked.
+    pub(crate) unread: Vec<Finding>,
 }
 
 impl Derived {
@@ -77,8 +68,9 @@ impl Derived {
     }
 
     /// Adds a part that is not checked.
-    fn skip(&mut self, owner: usize, path: &str, message: String, hint: &'static str) {
-        self.unread.push(Unread { owner, path: path.to_owned(), message, hint });
+    fn skip(&mut self, owner: usize, path: &str, message: String, hint: &str) {
+        let (path, hint) = (path.to_owned(), hint.to_owned());
+        self.unread.push(Finding { owner, path, message, hint, ..Finding::default() });
     }
 
     /// Adds the applications of a RayService: Python starts their engines.
@@ -286,11 +278,6 @@ fn named<'m>(manifests: &'m [Manifest], kinds: &[&str], name: &str) -> Option<&'
     manifests.iter().find(|one| kinds.contains(&one.kind()) && one.name() == name)
 }
 
-/// Returns the items of a preset's list with those of a pod's.
-fn merged_list(pod: &Json, key: &str, preset: Vec<Json>) -> Json {
-    merged(json!({key: preset}), &json!({key: list(pod, key)}))[key].take()
-}
-
 /// KServe's own runtimes for models without a runtime in the manifests, by the format of models.
 static RUNTIMES: LazyLock<Json> =
     LazyLock::new(|| embedded::json(include_str!("../releases/data/runtimes.json")));
@@ -310,51 +297,36 @@ struct Preset<'s> {
     role: &'static str,
 }
 
-/// Volumes of the presets.
-const VOLUMES: [&str; 4] = ["home", "tmp-dir", "model-cache", "tls-certs"];
-
 impl Preset<'_> {
     /// Returns the pod spec with everything that the preset adds to it.
     fn pod(&self, own: &Json, part: Part) -> Json {
-        let mut pod = own.clone();
+        let mut containers = list(own, "containers").iter();
+        let main = containers.find(|one| text(one, "name") == "main").unwrap_or(&Json::Null);
         // Decode has the routing sidecar on 8000.
         let port = if self.role == "decode" { 8_001 } else { 8_000 };
-
-        let containers = list(own, "containers");
-        let is_main = |container: &Json| text(container, "name") == "main";
-        let main = containers.iter().find(|container| is_main(container)).cloned();
-        let mut container = main.unwrap_or(json!({"name": "main"}));
-        if list(&container, "command").is_empty() {
-            self.add_command(&mut container, part, port);
-        }
-
+        let starts = list(main, "command").is_empty();
+        let command = || json!(["/bin/bash", "-c", self.script(main, part, port), "--"]);
+        let is_probed = starts && part != Part::Worker;
+        let probe = json!({"httpGet": {"path": "/health", "port": port}});
+        let startup = merged(probe.clone(), &json!({"periodSeconds": 10, "failureThreshold": 60}));
         // The preset mounts shared memory, unless the service has a mount of its own there.
-        let mounts = list(&container, "volumeMounts");
-        let has_shared_memory = mounts.iter().any(|mount| text(mount, "mountPath") == "/dev/shm");
-        let mut volumes: Vec<Json> =
-            VOLUMES.iter().map(|name| json!({"name": name, "emptyDir": {}})).collect();
-        volumes.push(json!({"name": "dshm", "emptyDir": {"medium": "Memory"}}));
-        if !has_shared_memory {
-            let mounts = [mounts, &[json!({"name": "dshm", "mountPath": "/dev/shm"})]].concat();
-            container["volumeMounts"] = Json::Array(mounts);
-        }
-        pod["volumes"] = merged_list(own, "volumes", volumes);
+        let mut mounts = list(main, "volumeMounts").iter();
+        let has_shared_memory = mounts.any(|mount| text(mount, "mountPath") == "/dev/shm");
+        let has_sidecar = self.role == "decode" && part != Part::Worker;
 
-        let others = containers.iter().filter(|container| !is_main(container)).cloned();
-        pod["containers"] = std::iter::once(container).chain(others).collect();
-        if self.role == "decode" && part != Part::Worker {
-            let sidecar = json!({
-                "name": "llm-d-routing-sidecar",
-                "restartPolicy": "Always",
-                "args": ["--port=8000", "--model-server-port=8001", "--secure-proxy=false"],
-            });
-            pod["initContainers"] = merged_list(own, "initContainers", vec![sidecar]);
-        }
-        pod
+        let preset = map! {
+            "command": ?starts.then(command),
+            "startup": ?is_probed.then_some(startup),
+            "probe": ?is_probed.then_some(probe),
+            "shared_memory": ?(!has_shared_memory).then_some("/dev/shm"),
+            "sidecar": ?has_sidecar.then_some("llm-d-routing-sidecar"),
+        };
+        let preset = build::part(include_str!("../objects/kserve_preset.yaml"), &preset);
+        merged(Release::LITERAL.value(&preset), own)
     }
 
-    /// Adds the preset's command, and a startup probe unless the service has one.
-    fn add_command(&self, container: &mut Json, part: Part, port: u32) {
+    /// Returns the script of the preset's command.
+    fn script(&self, main: &Json, part: Part, port: u32) -> String {
         let model = self.spec.get("model").unwrap_or(&Json::Null);
         let name = text_or(model, "name", self.service.name());
         let mut flags = vec![format!("--served-model-name '{name}' --port {port}")];
@@ -381,22 +353,9 @@ impl Preset<'_> {
         }
 
         // The preset evaluates this variable, so quotes in it are the shell's.
-        let env = list(container, "env");
+        let env = list(main, "env");
         let more = env.iter().find(|variable| text(variable, "name") == "VLLM_ADDITIONAL_ARGS");
         flags.extend(more.map(|variable| text(variable, "value").to_owned()));
-        let script = format!("exec vllm serve /mnt/models {} \"$@\"", flags.join(" "));
-        container["command"] = json!(["/bin/bash", "-c", script, "--"]);
-        if part == Part::Worker {
-            return;
-        }
-        for key in ["startupProbe", "livenessProbe", "readinessProbe"] {
-            let mut probe = json!({"httpGet": {"path": "/health", "port": port}});
-            if key == "startupProbe" {
-                probe["periodSeconds"] = json!(10);
-                probe["failureThreshold"] = json!(60);
-            }
-            let own = container.get(key).filter(|own| own.is_object()).cloned();
-            container[key] = merged(probe, &own.unwrap_or(json!({})));
-        }
+        format!("exec vllm serve /mnt/models {} \"$@\"", flags.join(" "))
     }
 }

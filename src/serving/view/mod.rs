@@ -9,13 +9,14 @@ mod merge;
 pub(super) mod pods;
 pub(super) mod shell;
 
+use super::invariants::Finding;
 use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
 use config_map::{File, document};
 use flags::Flags;
 use index::Index;
-use kserve::{Derived, Unread};
+use kserve::Derived;
 use pods::{Engine, Sidecar, Template, list, text, words};
 use serde_json::Value as Json;
 use shell::Budget;
@@ -193,7 +194,7 @@ pub(super) struct View<'a> {
     /// Pickers that a controller creates from the manifest of its service.
     pub(super) derived_pickers: Vec<Picker<'a>>,
     /// Parts of manifests that are not checked.
-    pub(super) unread: Vec<Unread>,
+    pub(super) unread: Vec<Finding>,
     /// Remaining budget for expansions in scripts.
     pub(super) budget: Budget,
     /// Verdicts by the releases that images name, once a rule needs them.
@@ -291,7 +292,8 @@ impl<'a> View<'a> {
             if !template.completed {
                 let message = format!("flags of {template} in `{path}` are not checked: {why}");
                 let (owner, path) = (template.owner, template.spec_path.clone());
-                self.unread.push(Unread { owner, path, message, hint });
+                let hint = hint.to_owned();
+                self.unread.push(Finding { owner, path, message, hint, ..Finding::default() });
             }
         }
         self.templates = templates;

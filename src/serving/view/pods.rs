@@ -1,6 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
+use super::super::releases::names::NAMES;
 use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, engines, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Script, Variables};
@@ -472,7 +473,7 @@ pub(crate) fn resources(container: &Json) -> impl Iterator<Item = (&'static str,
 
 /// Returns the accelerator resource and units that a container requests.
 pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
-    let (_, name, amount) = resources(container).find(|one| ACCELERATORS.contains(&one.1))?;
+    let (_, name, amount) = resources(container).find(|one| NAMES.accelerators.contains(&one.1))?;
     let amount = match amount {
         Json::String(text) => text.trim().parse().ok()?,
         other => u32::try_from(other.as_u64()?).ok()?,
@@ -544,16 +545,6 @@ pub(crate) fn joins_ray(container: &Json) -> bool {
 fn contains_any(container: &Json, signs: &[&str]) -> bool {
     words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
-
-/// Accelerator resources.
-pub(crate) const ACCELERATORS: [&str; 6] = [
-    "nvidia.com/gpu",
-    "amd.com/gpu",
-    "google.com/tpu",
-    "habana.ai/gaudi",
-    "gpu.intel.com/xe",
-    "gpu.intel.com/i915",
-];
 
 impl<'a> Sidecar<'a> {
     /// Returns the sidecar of a container with these commands; `None` if it is not one.
