@@ -71,7 +71,13 @@ impl Config {
                             .at(Place::span(Span::new(source, marker)))
                             .hint("keep one of both sides, and remove the markers of Git"),
                     ),
-                _ => found.extend(errors.iter().map(|error| syntax(source, error))),
+                _ => {
+                    let mut errors: Vec<Diagnostic> =
+                        errors.iter().map(|error| syntax(source, error)).collect();
+                    // The parser reports both characters of the line end `\r\n` in a string.
+                    errors.dedup();
+                    found.extend(errors);
+                }
             }
             trees.push(tree);
         }
@@ -143,6 +149,7 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
     if !(rest.is_empty() || rest.starts_with(['\n', '\r'])) {
         return None;
     }
+    let end = text.get(..end)?.trim_end_matches('\r').len();
     let start = text.get(..end)?.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..end)?;
     // A string of several lines may begin or end here, so quotes of this line alone say nothing.
@@ -154,7 +161,6 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
     let mut escaped = false;
     for (at, c) in line.char_indices() {
         match opened {
-            None if c == '#' => return None,
             None if matches!(c, '"' | '\'') => opened = Some((at, c)),
             Some((_, '"')) if escaped => escaped = false,
             Some((_, '"')) if c == '\\' => escaped = true,

@@ -1,5 +1,9 @@
 #![expect(clippy::disallowed_methods, reason = "files that cannot be read are made first")]
 
+mod files;
+mod maas;
+mod mistakes;
+
 use super::*;
 use crate::diag::{Diagnostics, SourceText, human};
 use std::path::Path;
