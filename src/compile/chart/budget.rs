@@ -316,4 +316,34 @@ mod tests {
             assert!((WARN..2 * LIMIT).contains(&bytes), "{bytes}");
         }
     }
+
+    /// What fits without compression is counted: each byte of the files and of what Helm adds.
+    #[test]
+    fn bounds_are_exact() {
+        let mut seen = String::new();
+        let mut add = |path: &str, text: String| seen += &format!("{path}: {}\n", with(path, text));
+        // In a release, but for files of subcharts and for those that are parsed.
+        for path in [
+            "other.txt",
+            "templates/a.yaml",
+            "templates/a.txt",
+            "templates/_a.tpl",
+            "charts/crds/templates/a.yaml",
+            "charts/crds/templates/_a.tpl",
+            "charts/crds/crds/a.yaml",
+            "charts/crds/Chart.yaml",
+            "crds/a.yaml",
+            "Chart.yaml",
+            "Chart.lock",
+            "values.yaml",
+            "values.schema.json",
+            "templates/NOTES.txt",
+        ] {
+            add(path, "a: b\n".to_owned());
+        }
+        // A template that cannot be rendered, and several blocks.
+        add("templates/a.yaml", "a: {{ unknown }}\n".to_owned());
+        add("README.md", text(64, 100_000));
+        insta::assert_snapshot!(seen);
+    }
 }
