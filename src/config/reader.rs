@@ -244,20 +244,12 @@ impl Reader<'_> {
 
     /// Reports keys that have no meaning without others.
     fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
-        let mut found: Vec<_> = tree
-            .keys()
-            .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
-            .collect();
-        // In the order of the file, not in that of the tree.
-        found.sort_by_key(|(range, _)| range.start);
-        for (range, key) in found {
+        for name in tree.keys() {
+            let Some(key) = table.key(name.get_ref()) else { continue };
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
                 let message = format!("`{}` requires `{needed}`", key.name);
-                let hint = match table.key(needed) {
-                    Some(needed) => needed.hint(),
-                    None => format!("add `{needed}`"),
-                };
-                self.error(Code::MissingKey, &range, message, hint);
+                let hint = table.key(needed).map(Key::hint).unwrap_or_default();
+                self.error(Code::MissingKey, &name.span(), message, hint);
             }
         }
     }

@@ -63,6 +63,16 @@ fn included_files() {
         let text = format!("include = [{include}]\n{}", chart("main"));
         seen += &format!("==> {include}\n{}\n", read(folder.path(), &text, ""));
     }
+    // Findings about the main file, after those about an included one.
+    let one = format!("include = [\"models/a.toml\"]\n{}", chart("main"));
+    let deploy = format!("{one}[deploy]\nserver-side = true\n");
+    seen += &format!("==> [deploy]\n{}\n", read(folder.path(), &deploy, ""));
+    write("empty.toml", "");
+    let none = "include = [\"empty.toml\"]\nbundle = []\n";
+    seen += &format!("==> no bundle\n{}\n", read(folder.path(), none, ""));
+    write("many.toml", &"[[chart]]\n".repeat(1_000));
+    let many = format!("include = [\"many.toml\", \"models/b.toml\"]\n{}", chart("main"));
+    seen += &format!("==> 1002 charts\n{}\n", read(folder.path(), &many, ""));
     seen += &format!("==> not a list\n{}\n", read(folder.path(), "include = \"a\"\n", ""));
     insta::assert_snapshot!(seen);
 }

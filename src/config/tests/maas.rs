@@ -27,7 +27,7 @@ namespace = "models-as-a-service"
 depends-on = ["maas-platform"]
 [chart.maas]
 release = "3.4"
-tenant = { max-key-days = 30 }
+tenant = { max-key-days = 30, namespace = "tenants" }
 "#;
 
 const MODEL: &str = r#"
@@ -56,6 +56,11 @@ fn platforms_and_models_are_resolved() {
     let model = &mut config.servings[0];
     let maas = model.maas.clone().unwrap();
     assert_eq!(maas.groups(), ["system:authenticated", "premium-users", "staff"]);
+    // That of the tenant, and without one in the configuration, that of the controller.
+    assert_eq!(maas.tenant_namespace, "tenants");
+    let route = "route = { gateway = \"g\" }\n[serving.maas]\n";
+    let alone = parsed(&MODEL.replace("[serving.maas]\n", route)).servings.remove(0);
+    assert_eq!(alone.maas.unwrap().tenant_namespace, "models-as-a-service");
     let charts: Vec<_> = config.bundles.iter().map(|bundle| &bundle.source).collect();
     let found = (charts, &maas, &model.route, &model.depends_on);
     insta::assert_snapshot!(values(&text, &found));
@@ -79,6 +84,10 @@ fn wrong_references_are_errors_at_their_keys() {
             "form = \"kserve\"\n",
             "form = \"kserve\"\nroute = { gateway = \"maas-default-gateway\", gateway-namespace = \"other\" }\n",
         ),
+        (
+            "form = \"kserve\"\n",
+            "form = \"kserve\"\nroute = { gateway = \"other\", gateway-namespace = \"gateways\" }\n",
+        ),
         ("tenant = {", "tenant = { gateway = \"other\","),
         ("tenant = {", "tenant = { gateway = \"maas-default-gateway\","),
         ("limit = 1000,", "limit = \"many\","),
@@ -99,13 +108,15 @@ fn wrong_references_are_errors_at_their_keys() {
 
     let twice = MODEL.replace("name = \"granite\"", "name = \"granite-two\"");
     let served = twice.replace("form =", "served-name = \"two\"\nform =");
+    let (ungoverned, _) = twice.split_once("[serving.maas]").unwrap();
     let elsewhere = twice.replace("namespace = \"models\"", "namespace = \"a-namespace\"");
     let long = |length: usize| {
         let model = MODEL.replace("name = \"granite\"", &format!("name = \"{}\"", "g".repeat(40)));
         model.replace("name = \"premium\"", &format!("name = \"{}\"", "p".repeat(length)))
     };
     let second = "gateway = { name = \"second\", class = \"istio\", hostname = \"b.example.com\", tls-secret = \"b\", namespaces = [] }";
-    let two_gateways = PLATFORM.replace("tenant = { max-key-days = 30 }", second);
+    let two_gateways =
+        PLATFORM.replace("tenant = { max-key-days = 30, namespace = \"tenants\" }", second);
     let chosen = MODEL.replace("[serving.maas]\n", "[serving.maas]\ngateway = \"second\"\n");
     let with = |maas: &str| {
         format!(
@@ -121,6 +132,11 @@ fn wrong_references_are_errors_at_their_keys() {
             MODEL.replace("[serving.maas]\n", &format!("{route}[serving.maas]\n")),
         ),
         ("two models of one name", format!("{PLATFORM}{MODEL}{twice}")),
+        (
+            "two models of one written name",
+            format!("{PLATFORM}{served}{}", served.replace("-two", "-three")),
+        ),
+        ("a model that is not governed", format!("{PLATFORM}{ungoverned}{MODEL}")),
         ("two models of two names", format!("{PLATFORM}{MODEL}{served}")),
         ("two namespaces", format!("{PLATFORM}{MODEL}{elsewhere}")),
         ("two Gateways", format!("{two_gateways}{MODEL}")),

@@ -1,7 +1,9 @@
 //! Values of each table that are read, and mistakes in each as users read them.
 
-use crate::diag::{Diagnostics, Place, SourceText};
-use crate::{Config, tests::parsed};
+use crate::declare::{Key, Kind};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
+use crate::ir::{Object, Origin, map};
+use crate::{Config, Switch, Watch, tests::parsed};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -257,7 +259,7 @@ fn everything_that_can_be_set() {
 
 #[test]
 fn files() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         "",
         r#"
 required-version = "1.0 or later"
@@ -308,6 +310,25 @@ a # "b
 
 a = "b" "c
 
+"a
+
+a = ["", "b
+
+a = ["\\", "b
+
+a = 1
+<<<<<<< HEAD
+b = 2
+=======
+b = 3
+>>>>>>> other
+
+<<<<<<< HEAD
+b = 2
+=======
+>>>>>>> other
+c = "d
+
 a = { b = 1 # it's
 
 a. # it's
@@ -321,12 +342,14 @@ a = 1 "c
 name = "a
 [[bundle]]
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
     // The last line without and with a line end, of both kinds.
     for end in ["", "\n", "\r\n"] {
         for several_lines in ["a = \"\"\"b", "a = '''b"] {
             let found = findings_of(format!("{several_lines}{end}"));
             assert!(found.contains("multi-line"), "{found}");
+            assert!(found.contains("close the three quotes"), "{found}");
         }
         let found = findings_of(format!("# one\na = \"b{end}"));
         let expected = "config-syntax at 2 `\"b`: invalid TOML: unclosed string\n    close the quote on the same line\n";
@@ -340,7 +363,7 @@ name = "a
 
 #[test]
 fn keys_of_other_tables_and_other_words() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 installModes = "all"
@@ -360,6 +383,7 @@ from = "a"
 reason = "b"
 prune = true
 condition = "Ready"
+output = 1
 
 [[chart]]
 name = "b"
@@ -371,12 +395,13 @@ installModes = "all"
 installModes = "all"
 zzz = 1
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn types_of_values() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 depends-on = "b"
@@ -422,7 +447,8 @@ key = "a.pem"
 host = "a"
 plain-http = "no"
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
@@ -439,7 +465,7 @@ fn names() {
         assert_eq!(found(limit), "");
         assert!(found(limit + 1).contains(&format!("has {} characters", limit + 1)));
     }
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 [deploy]
@@ -448,6 +474,8 @@ profile = "A b"
 
 pull-secret = "a..b"
 
+pull-secret = "a."
+
 [[bundle]]
 name = "a.b c_D"
 path = "b"
@@ -455,12 +483,13 @@ path = "b"
 depends-on = ["it's \"b\""]
 issuer = { name = "ca", kind = "it's" }
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn bundles_together() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         "",
         r#"
 [[bundle]]
@@ -482,6 +511,18 @@ path = "a"
 name = "other"
 path = "b"
 depends-on = ["zzz"]
+
+[[bundle]]
+name = "a"
+path = "a"
+depends-on = ["b", "c"]
+[[bundle]]
+name = "b"
+path = "b"
+[[bundle]]
+name = "c"
+path = "c"
+depends-on = ["b"]
 
 [[bundle]]
 name = "a"
@@ -589,12 +630,13 @@ dir = "x/other"
 name = "a"
 path = "x"
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn sources() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         "[[bundle]]\nname = \"a\"\n",
         r#"
 catalog = "c"
@@ -631,7 +673,13 @@ path = "a"
 watch = "SingleNamespace"
 
 path = "a"
+watch = "MultiNamespace"
+
+path = "a"
 watch = "al"
+
+path = "a"
+watch = "owm"
 
 path = "a"
 certificates = "helm"
@@ -643,17 +691,22 @@ stub-crds = ["infrastructures.config.openshift.io", "infrastructures.config.open
 path = "a"
 provided = ["a/b"]
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn charts() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         "[[chart]]\nname = \"b\"\nchart-version = \"1.0.0\"\n",
         r#"
 namespace = "a"
 
 manifests = []
+
+[[chart.vendored]]
+path = "a"
+digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 manifests = []
 [[chart.vendored]]
@@ -674,12 +727,13 @@ nam = "a"
 [[chart.patch]]
 matches = "a"
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn gates() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         &format!("{BUNDLE}ready = ["),
         r#"
 { timeout = "5m" }]
@@ -744,12 +798,13 @@ fn gates() {
 
 { rollout = "deployment/a", phase = "before" }]
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn steps() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         &format!("{BUNDLE}[[bundle.after]]\n"),
         r#"
 annotations = { a = "b" }
@@ -766,7 +821,21 @@ object = "v1/ConfigMap/a"
 annotations = { "a b" = "c d" }
 
 object = "v1/ConfigMap/a"
+annotations = { a = "b c" }
+reset = "once"
+
+object = "v1/ConfigMap/a"
 labels = { a = "b c" }
+
+object = "v1/ConfigMap/a"
+labels = { a = "b" }
+reset = "once"
+
+object = "v1/ConfigMap/a"
+patch = { data = { a = "b", c = "d" } }
+[[bundle.after]]
+object = "v1/ConfigMap/a"
+patch = { data = { c = "b" } }
 
 object = "v1/ConfigMap/a"
 patch = '[1]'
@@ -869,12 +938,13 @@ object = "v1/ConfigMap/a"
 namespace = "other"
 patch = { data = { a = "b" } }
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn switches() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 [[bundle.switch]]
@@ -906,6 +976,13 @@ switch = "diming"
 path = "o"
 
 [[bundle.switch]]
+name = "dimming"
+[[bundle.overlay]]
+phase = "operand"
+switch = "zzz"
+path = "o"
+
+[[bundle.switch]]
 name = "a"
 [[bundle.overlay]]
 switch = "a"
@@ -920,12 +997,13 @@ phase = "operand"
 switch = "a"
 path = "o"
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn overlays_patches_and_operands() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 overlay = [{}]
@@ -987,12 +1065,13 @@ zzz = "deny"
 path = "["
 reason = " "
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn pods() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         &format!("{BUNDLE}[bundle.config]\n"),
         r#"
 resources = { limits = { cpu = "lots", memory = "1Gi" }, requests = { cpu = "x" } }
@@ -1001,9 +1080,12 @@ resources = { limits = 7 }
 
 env = [{ name = "", value = "b" }, { value = "c" }]
 
+volumes = [{ name = "a", emptyDir = {} }, { name = "a", emptyDir = {} }]
+
 annotations = { a = ["b"] }
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
     let proxy = "proxy = { http = \"a\", https = \"b\", no-proxy = \"c\" }\n\
         env = [{ name = \"HTTPS_PROXY\", value = \"own\" }]\n";
     let config = parsed(&format!("{BUNDLE}[bundle.config]\n{proxy}"));
@@ -1016,7 +1098,7 @@ annotations = { a = ["b"] }
 
 #[test]
 fn registries_and_signatures() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 [[mirror]]
@@ -1109,12 +1191,13 @@ insecure = true
 prefix = "a.example.com"
 require = true
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 #[test]
 fn deployment() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         BUNDLE,
         r#"
 [deploy]
@@ -1169,8 +1252,18 @@ timeout = "1 h"
 
 [output]
 dir = ""
+
+[output]
+dir = "/charts"
+
+[output]
+dir = "~/charts"
+
+[output]
+dir = "charts/.."
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 
     // Argo CD finds the models of a namespace, but for those with an Application of their own.
     let model = |name: &str| MODEL.replace("\"m\"", &format!("{name:?}"));
@@ -1188,7 +1281,7 @@ dir = ""
 
 #[test]
 fn models() {
-    insta::assert_snapshot!(findings(
+    let seen = findings(
         "[[serving]]\nengine = { image = \"c:1\" }\n",
         r#"
 name = "1a"
@@ -1224,8 +1317,9 @@ model = "s3://a b"
 name = "m"
 model = "http://a"
 "#,
-    ));
-    insta::assert_snapshot!(findings(
+    );
+    insta::assert_snapshot!(seen);
+    let seen = findings(
         MODEL,
         r#"
 labels = { "a b" = "c" }
@@ -1281,6 +1375,12 @@ rewrites = [{ model = "a", targets = [{ model = "b", weight = "1" }] }, { model 
 
 route = { gateway = "a", gateway-class = "b", gateway-namespace = "c" }
 
+route = { gateway = "a", gateway-class = "b" }
+
+route = { gateway = "a", gateway-namespace = "c" }
+
+autoscaling = { max = 1, metrics = "gke", metric = "a" }
+
 autoscaling = { min = 2, max = 1 }
 
 autoscaling = { kind = "keda", max = 1, metrics = "gke", metric = "a" }
@@ -1308,7 +1408,8 @@ epp.image = "a b"
 
 maas = { subscriptions = [] }
 "#,
-    ));
+    );
+    insta::assert_snapshot!(seen);
 }
 
 const MODELS: &str = r#"
@@ -1423,4 +1524,77 @@ fn everything_that_models_have() {
         model.spans.clear();
     }
     insta::assert_snapshot!(values(MODELS, &config.servings));
+}
+
+/// The first word of a description, and the end of its first sentence.
+#[test]
+fn hints_of_keys() {
+    let hint =
+        |kind, doc| Key { name: "ips".to_owned(), kind, required: false, doc, needs: &[] }.hint();
+    for (kind, doc, expected) in [
+        (Kind::String(None), "IP of a.b. More", "write `ips = \"IPS\"`: IP of a.b"),
+        (Kind::Integer(1, 2), "Number.", "write `ips = N`: number"),
+        (
+            Kind::Map(&Kind::List(&Kind::String(None))),
+            "A b",
+            "write `ips = { KEY = [\"IPS\"] }`: a b",
+        ),
+        (Kind::OneOf(&["a", "b"]), "Number.", "write `ips = \"a\"`"),
+    ] {
+        assert_eq!(hint(kind, doc), expected);
+    }
+}
+
+#[test]
+fn files_of_values_and_levels() {
+    let config = parsed(EVERYTHING);
+    let values = config.deploy.values.as_ref().unwrap();
+    assert_eq!(values.files("a"), ["a.yaml", "a.small.yaml"]);
+
+    let mut found = Diagnostics::new();
+    for bundle in [None, Some("all"), Some("lone")] {
+        let mut finding = Diagnostic::warning(Code::RunAsUserMissing, "a message");
+        finding.place.bundle = bundle.map(str::to_owned);
+        found.push(finding);
+    }
+    found.push(Diagnostic::warning(Code::CertificatesRenewed, "a message"));
+    config.set_levels(&mut found);
+    let seen: Vec<_> =
+        found.iter().map(|one| (one.place.bundle.as_deref(), one.severity.as_str())).collect();
+    assert_eq!(seen, [(None, "error"), (Some("lone"), "error"), (None, "warning")]);
+}
+
+#[test]
+fn watched_namespaces_are_written_and_read() {
+    let names = |names: &[&str]| Watch::Namespaces(names.iter().map(|n| (*n).to_owned()).collect());
+    for (watch, toml, annotation, words) in [
+        (Watch::All, "\"all\"", "all", "all namespaces"),
+        (Watch::Own, "\"own\"", "own", "its own namespace"),
+        (names(&["a"]), "[\"a\"]", "a", "the namespace a"),
+        (names(&["a", "b"]), "[\"a\", \"b\"]", "a,b", "the namespaces a, b"),
+    ] {
+        assert_eq!((watch.to_toml().as_str(), watch.describe().as_str()), (toml, words));
+        assert_eq!(watch.annotation(), annotation);
+        assert_eq!(annotation.parse(), Ok(watch));
+    }
+    assert_eq!("".parse::<Watch>(), Err("use `all`, `own`, or a list of namespaces"));
+}
+
+#[test]
+fn targets_and_switches() {
+    let config = parsed(EVERYTHING);
+    let gates = &config.bundles[0].gates;
+    let [rollout, .., map] = gates.as_slice() else { panic!("gates") };
+    let versions = [rollout, map].map(|gate| gate.target.api_version());
+    assert_eq!(versions, ["apps/v1", "v1"]);
+    for (api_version, kind, is_same) in [
+        ("apps/v1beta1", "StatefulSet", true),
+        ("apps/v1", "Deployment", false),
+        ("v1", "StatefulSet", false),
+    ] {
+        let root = map! {"apiVersion": api_version, "kind": kind};
+        let object = Object::new(root, Origin::Added("a test"));
+        assert_eq!(rollout.target.is_kind_of(&object), is_same, "{api_version} {kind}");
+    }
+    assert_eq!(Switch::value("dim").segments(), ["switches", "dim"]);
 }
