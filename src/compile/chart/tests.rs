@@ -19,6 +19,8 @@ metadata:
   annotations:
     capabilities: Deep Insights
     license: Apache-2.0
+    olm.skipRange: '>=1.0.0 <1.2.3'
+    olm.properties: '[{"type": "olm.maxOpenShiftVersion", "value": "4.18"}]'
     repository: https://git.example.com/widgets
     operatorframework.io/suggested-namespace: widget-system
     operators.operatorframework.io/internal-objects: '["inners.example.com"]'
@@ -70,6 +72,23 @@ spec:
               containers: [{name: manager, image: 'example.com/widget-operator:1.2.3'}]
 "#;
 
+const METADATA: [(&str, &str); 2] = [
+    (
+        "annotations.yaml",
+        "annotations:
+  operators.operatorframework.io.bundle.package.v1: widgets
+  operators.operatorframework.io.bundle.channels.v1: stable,candidate
+",
+    ),
+    (
+        "dependencies.yaml",
+        "dependencies:
+- {type: olm.package, value: {packageName: gadgets, version: '>=1.0.0'}}
+- {type: olm.gvk, value: {group: example.org, kind: Gadget, version: v1}}
+",
+    ),
+];
+
 /// Returns the ClusterServiceVersion with a conversion webhook, whose CRD needs the release.
 fn with_conversion() -> String {
     let webhook = "  - type: ConversionWebhook
@@ -105,6 +124,12 @@ const MORE: &str = "
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
+metadata: {name: widget-edit}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}
+rules: []
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
 metadata: {name: widget-admin}
 aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}
 rules: []
@@ -113,6 +138,8 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: widget-viewer}
 rules: []
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: widgets.example.com}}
 ---
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
@@ -123,8 +150,9 @@ metadata: {name: widgets}
 const OPERANDS: &str = r#"
 depends-on = ["other"]
 certificates = "existing-secret"
-stub-crds = ["infrastructures.config.openshift.io"]
-namespaces = { widgets = "widget-jobs" }
+maintainers = [{ name = "team" }]
+stub-crds = ["servicemonitors.monitoring.coreos.com", "infrastructures.config.openshift.io"]
+namespaces = { widgets = "widget-jobs", gadgets = "gadget-jobs" }
 ready = [
   { rollout = "deployment/widget-operator" },
   { condition = "Ready", object = "example.com/v1/Widget/first", phase = "operand" },
@@ -135,7 +163,18 @@ ready = [
 phase = "before"
 inline = '{apiVersion: batch/v1, kind: Job, metadata: {name: setup}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "example.com/setup:1"}]}}}}'
 [[bundle.overlay]]
-inline = '{apiVersion: v1, kind: Namespace, metadata: {name: widget-extras}}'
+inline = '''
+{apiVersion: v1, kind: Namespace, metadata: {name: widget-extras}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: gadgets, namespace: gadget-jobs}
+spec:
+  selector: {matchLabels: {app: gadgets}}
+  template:
+    metadata: {labels: {app: gadgets}}
+    spec: {containers: [{name: gadgets, image: 'example.com/gadgets:1'}]}
+'''
 [[bundle.overlay]]
 phase = "operand"
 inline = '''
@@ -151,6 +190,12 @@ inline = '''
 phase = "operand"
 switch = "large"
 inline = '{apiVersion: example.com/v1, kind: Widget, metadata: {name: first, namespace: widget-jobs}, spec: {size: 2}}'
+[[bundle.overlay]]
+phase = "operand"
+switch = "watched"
+inline = '{apiVersion: monitoring.coreos.com/v1, kind: PrometheusRule, metadata: {name: widgets}}'
+[[bundle.switch]]
+name = "watched"
 [[bundle.switch]]
 name = "large"
 ready = [{ condition = "Ready", object = "example.com/v1/Widget/first" }]
@@ -188,7 +233,7 @@ fn of_bundle(keys: &str, csv: &str) -> Vec<Chart> {
     ];
     let crds = crds.join("---\n");
     let manifests = [("csv.yaml", csv), ("crds.yaml", &crds), ("more.yaml", MORE)];
-    let mut files = sample::files(&manifests, &[sample::ANNOTATIONS]);
+    let mut files = sample::files(&manifests, &METADATA);
     let overlay_file = |(number, overlay): (usize, &Overlay)| {
         let OverlaySource::Text(text) = &overlay.source else { panic!("a text") };
         OverlayFile {
@@ -267,32 +312,52 @@ fn charts_of_a_bundle() {
     insta::assert_snapshot!(shown(&of_bundle(OPERANDS, &with_conversion())));
 }
 
-/// The documents of each placement, and the files that are not in the first.
+/// Objects that are those of cert-manager, or not, and name a Secret.
+const CERTIFICATES: &str = "
+{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}
+---
+{apiVersion: cert-manager.io/v1, kind: Other, metadata: {name: a}, spec: {secretName: b}}
+---
+{apiVersion: other.example.org/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: c}}
+";
+
+/// The documents of each placement, and how those of others differ from the first.
 #[test]
 fn placements_of_crds() {
+    let mut first: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut seen = String::new();
     for keys in [
-        "crds = \"templates\"\nwatch = \"own\"",
+        &format!(
+            "crds = \"templates\"\nwatch = \"own\"\n[[bundle.overlay]]\ninline = '''{CERTIFICATES}'''"
+        ),
+        "crds = \"templates\"\nwatch = [\"a\", \"b\"]",
         "crds = \"separate\"\nwatch = \"own\"\npull-secret = \"pull\"\nstrip-descriptions = true",
         "crds = \"subchart\"",
         "crds = \"crds\"",
+        "crds = \"separate\"\nstub-crds = [\"infrastructures.config.openshift.io\"]",
+        "crds = \"crds\"\nwatch = \"all\"",
     ] {
         writeln!(seen, "######## {keys}").unwrap();
-        let csv = if keys.contains("watch") { CSV.to_owned() } else { with_conversion() };
+        let csv = match keys.split_once("watch = ") {
+            None => with_conversion(),
+            Some((_, watch)) if watch.starts_with('[') => CSV.replace("OwnN", "MultiN"),
+            Some(_) => CSV.to_owned(),
+        };
         for chart in of_bundle(keys, &csv) {
             let Chart { name, install, .. } = &chart;
             writeln!(seen, "#### {name} {:?} {:?}", install.part, install.crds_folder).unwrap();
-            for (path, _) in &chart.files {
-                match path.as_str() {
-                    "README.md"
-                    | "templates/NOTES.txt"
-                    | "Chart.yaml"
-                    | "charts/crds/Chart.yaml"
-                    | "Chart.lock"
-                    | "values.yaml" => {
-                        writeln!(seen, "==> {path}\n{}", text(&chart, path)).unwrap();
+            for path in chart.files.keys() {
+                writeln!(seen, "==> {path}").unwrap();
+                let is_document = path.contains("README") || path.contains("NOTES");
+                if is_document
+                    || ["Chart.yaml", "Chart.lock", "values.yaml"].contains(&path.as_str())
+                {
+                    let text = text(&chart, path);
+                    let known = first.entry((name.clone(), path.clone())).or_default();
+                    seen += &changed_lines(known, &text);
+                    if known.is_empty() {
+                        known.push_str(&text);
                     }
-                    _ => writeln!(seen, "==> {path}").unwrap(),
                 }
             }
         }
@@ -335,6 +400,43 @@ fn charts_of_manifests() {
         additions: &Additions::default(),
     };
     insta::assert_snapshot!(shown(&charts(unit, &description)));
+
+    // There is always a chart of this name, and nothing is said about CRDs that it does not have.
+    let widget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}";
+    let mut unit = passes::sample::overlay(widget);
+    unit.objects[0].phase = Phase::Operand;
+    let charts = charts(unit, &description);
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    assert_eq!(names, ["widgets", "widgets-operands"]);
+    assert!(!text(&charts[0], "README.md").contains("CustomResourceDefinition"));
+}
+
+#[test]
+fn certificates_are_for_servers() {
+    let (start, rest) = CSV.split_once("  webhookdefinitions:\n").unwrap();
+    let (webhook, end) = rest.split_at(rest.find("  install:\n").unwrap());
+    let second = "      - name: second
+        spec:
+          selector: {matchLabels: {app: second}}
+          template:
+            metadata: {labels: {app: second}}
+            spec: {containers: [{name: a, image: 'example.com/second:1'}]}
+";
+    let service = "  apiservicedefinitions:
+    owned:
+    - {group: api.example.com, version: v1, kind: Gadget, name: gadgets, deploymentName: second}
+";
+    let servers = |definitions: &str| {
+        let csv = format!("{start}{definitions}{end}{second}");
+        let readme = text(&of_bundle("", &csv).remove(0), "README.md");
+        let section = readme.split_once("The API server calls this operator (");
+        section.map(|(_, rest)| rest.split_once(')').unwrap().0.to_owned())
+    };
+    let webhook = format!("  webhookdefinitions:\n{webhook}");
+    assert_eq!(servers(""), None);
+    assert_eq!(servers(&webhook).unwrap(), "`widget-operator`");
+    assert_eq!(servers(service).unwrap(), "`second`");
+    assert_eq!(servers(&format!("{webhook}{service}")).unwrap(), "`second`, `widget-operator`");
 }
 
 /// Returns the operator's Chart.yaml.
@@ -391,6 +493,9 @@ fn metadata_has_what_is_valid() {
         writeln!(seen, "==> {keys}\n{}", changed_lines(&plain, &metadata_of(keys, CSV))).unwrap();
     }
     insta::assert_snapshot!(seen);
+    for level in ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Auto Pilot"] {
+        assert!(metadata_of("", &CSV.replacen("Deep Insights", level, 1)).contains(level));
+    }
 }
 
 /// Examples are left out of a release that may not fit, and stay in one that does.
@@ -411,6 +516,10 @@ fn large_releases_have_no_examples() {
         let example = format!("\"size\": \"{}\"", noise(letters));
         of_bundle("", &CSV.replacen("\"size\": 1", &example, 1)).remove(0)
     };
+    // One without any examples.
+    let csv = CSV.replacen("description: A widget", &format!("description: {}", noise(900_000)), 1);
+    let chart = of_bundle("", &csv.replacen("alm-examples", "example", 1)).remove(0);
+    assert!(!chart.is_without_examples && chart.release_bytes >= RELEASE_WARN);
     for (letters, is_without) in [(1_000, false), (900_000, true)] {
         let chart = large(letters);
         assert_eq!(chart.is_without_examples, is_without);
@@ -639,6 +748,44 @@ fn only_written_charts_are_rendered() {
         )
         .unwrap();
     }
+    // Several changes at once, and charts without a subchart that values may disable.
+    let changed = |files: &BTreeMap<String, Vec<u8>>, changes: &[(&str, &str, &str)]| {
+        let mut files = files.clone();
+        for (path, from, to) in changes {
+            let text = files.remove(*path).map(|text| String::from_utf8(text).unwrap());
+            let text = text.map_or((*to).to_owned(), |text| text.replace(from, to));
+            files.insert((*path).to_owned(), text.into_bytes());
+        }
+        render_generated(&files, "n", &own).is_some()
+    };
+    let name = ("charts/crds/Chart.yaml", "name: crds", "name: other");
+    assert!(!changed(&chart, &[name, ("Chart.yaml", "- name: crds", "- name: other")]));
+    let check = str::from_utf8(&chart["charts/crds/templates/_crds.tpl"]).unwrap();
+    assert!(changed(&chart, &[("templates/_crds.tpl", check, check)]));
+    for path in ["charts/crds/crds/_crds.tpl", "_crds.tpl"] {
+        assert!(!changed(&chart, &[(path, "", check)]), "{path}");
+    }
+    let operands = of(OPERANDS, Part::Operands);
+    assert!(!changed(&operands, &[("Chart.yaml", "1.2.3", "1")]));
+    let mut without_values = chart.clone();
+    without_values.insert("values.yaml".to_owned(), b"\n".to_vec());
+    assert!(render_generated(&without_values, "n", &own).is_some());
+    let always = of("crds = \"subchart\"", Part::Operator);
+    let mut values_of_always = defaults(&always);
+    values_of_always["crds"] = serde_json::json!({"enabled": false});
+    assert_eq!(kinds(&always, &values_of_always), kinds(&always, &defaults(&always)));
+    // Helm gives a subchart without values of its own the global ones.
+    let plain = of_bundle("crds = \"subchart\"", CSV).pop().unwrap();
+    let schema: serde_json::Value =
+        serde_json::from_slice(&plain.files["values.schema.json"]).unwrap();
+    assert_eq!(schema["properties"]["crds"], serde_json::json!({"type": "object"}));
+    let mut large = of("crds = \"crds\"", Part::Operator);
+    let values_of_large = defaults(&large);
+    for (path, is_rendered) in [("crds/a.yaml", true), ("crds/b.yaml", false)] {
+        large.insert(path.to_owned(), vec![b'#'; crate::yaml::render::RENDERED_BYTES * 2 / 3]);
+        assert_eq!(render_generated(&large, "n", &values_of_large).is_some(), is_rendered);
+    }
+
     let mut binary = chart.clone();
     binary.insert(template.to_owned(), b"\xff".to_vec());
     assert_eq!(render_generated(&binary, "n", &own), None);
@@ -654,4 +801,36 @@ fn only_written_charts_are_rendered() {
     without.insert(crd.to_owned(), chart[crd].clone());
     assert_eq!(render_generated(&without, "n", &values), None);
     insta::assert_snapshot!(seen);
+}
+
+/// A gate on an object of the chart waits in its namespace; any other may be created by an operator.
+#[test]
+fn gates_find_their_objects() {
+    let found = |keys: &str, object: &str| {
+        let config = config(&format!(
+            "[[bundle]]\nname = \"a\"\npath = \"a\"\nready = [{{ condition = \"Ready\", \
+             object = \"apps/v1/Deployment/a\"{keys} }}]\n"
+        ));
+        let unit = passes::sample::bundle(object);
+        let gate = gates::of_phase(&config[0], Phase::With, &unit).remove(0);
+        assert!(gates::of_phase(&config[0], Phase::Operand, &unit).is_empty());
+        (gate.in_chart, gate.target.namespace.unwrap_or_default())
+    };
+    let object = |api: &str, kind: &str, metadata: &str| {
+        format!("{{apiVersion: {api}, kind: {kind}, metadata: {{{metadata}}}}}")
+    };
+    let in_n = ", namespace = \"far\"";
+    for (keys, api, kind, metadata, expected) in [
+        ("", "apps/v1", "Deployment", "name: a", (true, "")),
+        ("", "apps/v1", "Deployment", "name: b", (false, "")),
+        ("", "apps/v1", "StatefulSet", "name: a", (false, "")),
+        ("", "apps/v1", "Deployment", "name: a, namespace: far", (true, "far")),
+        (in_n, "apps/v1", "Deployment", "name: a", (true, "far")),
+        (in_n, "apps/v1", "Deployment", "name: a, namespace: far", (true, "far")),
+        (in_n, "apps/v1", "Deployment", "name: a, namespace: other", (false, "far")),
+    ] {
+        let (in_chart, namespace) = expected;
+        let expected = (in_chart, namespace.to_owned());
+        assert_eq!(found(keys, &object(api, kind, metadata)), expected, "{keys} {kind} {metadata}");
+    }
 }
