@@ -1,7 +1,7 @@
 //! References between the platform of models as a service and its models.
 
 use super::mistakes::{findings_of, values};
-use super::parsed;
+use super::{parsed, read};
 
 const PLATFORM: &str = r#"
 [[chart]]
@@ -152,4 +152,7 @@ fn wrong_references_are_errors_at_their_keys() {
         shown += &format!("==> {name}\n{}\n", findings_of(text));
     }
     insta::assert_snapshot!(shown);
+    // As users see one of them.
+    let (_, seen) = read(&format!("{PLATFORM}{}", MODEL.replace("form = \"kserve\"\n", "")));
+    insta::assert_snapshot!("a_model_without_its_form", seen);
 }
