@@ -1,9 +1,5 @@
 #![expect(clippy::disallowed_methods, reason = "files that cannot be read are made first")]
 
-mod files;
-mod maas;
-mod mistakes;
-
 use super::*;
 use crate::diag::{Diagnostics, SourceText, human};
 use std::path::Path;
@@ -23,7 +19,7 @@ pub(crate) fn read(text: &str) -> (Option<Config>, String) {
     (config, human::render(&found, false))
 }
 
-fn parsed(text: &str) -> Config {
+pub(crate) fn parsed(text: &str) -> Config {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
     let mut found = Diagnostics::new();
     let config = Config::parse(&source, Path::new("base"), &mut found);

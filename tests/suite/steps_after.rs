@@ -201,7 +201,7 @@ fn documents_say_what_is_done() {
     );
 }
 
-/// Mistakes that only the objects of the chart show; those of the table are in src/config/tests.
+/// Mistakes that only the objects of the chart show; those of the table are in src/config/tables/tests.rs.
 #[test]
 fn mistakes_are_errors_at_their_key() {
     let faulty = [

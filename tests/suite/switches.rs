@@ -236,7 +236,7 @@ fn diff_compares_states() {
     assert_eq!(same.code, Some(0), "{}", same.text());
 }
 
-/// Mistakes that only the objects of the chart show; those of the table are in src/config/tests.
+/// Mistakes that only the objects of the chart show; those of the table are in src/config/tables/tests.rs.
 #[test]
 fn mistakes_are_errors_at_their_key() {
     let lamp = "inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: a, namespace: b}}'";

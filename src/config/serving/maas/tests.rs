@@ -1,7 +1,7 @@
 //! References between the platform of models as a service and its models.
 
-use super::mistakes::{findings_of, values};
-use super::{parsed, read};
+use crate::tables::tests::{findings_of, values};
+use crate::tests::{parsed, read};
 
 const PLATFORM: &str = r#"
 [[chart]]

@@ -1,8 +1,9 @@
+#![expect(clippy::disallowed_methods, reason = "writes the files that are read")]
 //! Files, and those that they include.
 
-use super::mistakes::shown;
 use crate::diag::Diagnostics;
 use crate::ir::{Map, Object, Origin};
+use crate::tables::tests::shown;
 use crate::{Config, Filter};
 use std::fs;
 use std::path::Path;
@@ -165,5 +166,5 @@ fn failures_of_filters() {
 
 fn parsed_filter() -> Filter {
     let bundle = "[defaults]\nexclude = ['.a']\n[[bundle]]\nname = \"a\"\npath = \"a\"\n";
-    super::parsed(bundle).bundles[0].settings.exclude[0].clone()
+    crate::tests::parsed(bundle).bundles[0].settings.exclude[0].clone()
 }

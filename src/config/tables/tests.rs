@@ -22,7 +22,7 @@ fn findings(start: &str, texts: &str) -> String {
 }
 
 /// Returns the findings about a file, each with the first line of its place.
-pub(super) fn findings_of(text: String) -> String {
+pub(crate) fn findings_of(text: String) -> String {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
     let mut found = Diagnostics::new();
     let _ = Config::parse(&source, Path::new("."), &mut found);
@@ -30,7 +30,7 @@ pub(super) fn findings_of(text: String) -> String {
 }
 
 /// Returns findings as `CODE at LINE `TEXT`: MESSAGE`, then what is related, and the hint.
-pub(super) fn shown(found: &Diagnostics) -> String {
+pub(crate) fn shown(found: &Diagnostics) -> String {
     let place = |place: &Place| {
         let Some(span) = &place.span else { return "the file".to_owned() };
         let text = &span.source.text;
@@ -51,7 +51,7 @@ pub(super) fn shown(found: &Diagnostics) -> String {
 }
 
 /// Returns values of a configuration, with the text of each place.
-pub(super) fn values(text: &str, values: &dyn std::fmt::Debug) -> String {
+pub(crate) fn values(text: &str, values: &dyn std::fmt::Debug) -> String {
     let span = regex::Regex::new(
         r#"Span \{\s+source: SourceText \{\s+name: "bundles.toml",\s+text: "(?:\\.|[^"\\])*",\s+\},\s+range: (\d+)\.\.(\d+),\s+\}"#,
     );
