@@ -54,11 +54,9 @@ impl Kind {
             Kind::Object | Kind::Table(_) => "a table",
             Kind::TextOrObject => "a YAML string or a table",
             Kind::List(Kind::String(_) | Kind::OneOf(_)) => "a list of strings",
-            Kind::List(Kind::Object | Kind::Table(_)) => "a list of tables",
-            Kind::List(_) => "a list",
-            Kind::Map(Kind::String(_)) => "a table of strings",
-            Kind::Map(Kind::List(Kind::String(_))) => "a table of lists of strings",
-            Kind::Map(_) => "a table",
+            Kind::List(_) => "a list of tables",
+            Kind::Map(Kind::List(_)) => "a table of lists of strings",
+            Kind::Map(_) => "a table of strings",
         }
     }
 
@@ -125,11 +123,11 @@ impl Key {
         }
 
         let sentence = self.doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
-        let (word, rest) = sentence.split_once(' ').unwrap_or((sentence, ""));
+        let (word, rest) = sentence.split_at(sentence.find(' ').unwrap_or(sentence.len()));
         // Abbreviations, such as `URL`, stay as they are.
         let is_name = word.chars().skip(1).any(char::is_uppercase);
         let word = if is_name { word.to_owned() } else { word.to_lowercase() };
-        format!("{line}: {word} {rest}")
+        format!("{line}: {word}{rest}")
     }
 
     fn example_of(&self, kind: Kind) -> String {

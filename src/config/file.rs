@@ -76,3 +76,6 @@ pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
         (format!("line {line} is not UTF-8 text"), "save the file as UTF-8")
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,6 +208,9 @@ fn subdomain_fault(text: &str) -> Option<String> {
     if text.len() > SUBDOMAIN_LIMIT {
         return Some(format!("has {} characters", text.len()));
     }
+    if !text.is_empty() && text.split('.').any(str::is_empty) {
+        return Some("has an empty part before or after a dot".to_owned());
+    }
     // Kubernetes limits the whole name only, not its labels (`IsDNS1123Subdomain`).
     text.split('.').find_map(|label| label_fault(label, SUBDOMAIN_LIMIT))
 }

@@ -135,7 +135,6 @@ fn is_wildcard(part: &str) -> bool {
 
 /// Returns the names in a directory, none if there is no such directory.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error)

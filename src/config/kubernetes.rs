@@ -32,7 +32,7 @@ impl Form for Resources {
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Json> {
         let json = typed::<ResourceRequirements>(reader, key, value)?;
         // A quantity is any text for its type, and the API server reads numbers in it.
-        for ((list, quantities), _) in entries(value).filter(|((list, _), _)| *list != "claims") {
+        for ((list, quantities), _) in entries(value) {
             for ((name, found), _) in entries(quantities) {
                 if quantity(&as_json(found.get_ref())).is_none() {
                     let message = format!("`{}.{list}.{name}` is not a quantity", key.name);

@@ -71,7 +71,13 @@ impl Config {
                             .at(Place::span(Span::new(source, marker)))
                             .hint("keep one of both sides, and remove the markers of Git"),
                     ),
-                _ => found.extend(errors.iter().map(|error| syntax(source, error))),
+                _ => {
+                    let mut errors: Vec<Diagnostic> =
+                        errors.iter().map(|error| syntax(source, error)).collect();
+                    // The parser reports both characters of the line end `\r\n` in a string.
+                    errors.dedup();
+                    found.extend(errors);
+                }
             }
             trees.push(tree);
         }
@@ -99,11 +105,6 @@ fn position(span: &Span, sources: &[&Arc<SourceText>]) -> (Option<usize>, usize)
     (file, span.range.start)
 }
 
-/// Returns the range of the first line, where findings about a whole file are placed.
-fn first_line(source: &SourceText) -> std::ops::Range<usize> {
-    0..source.text.find('\n').unwrap_or(source.text.len())
-}
-
 /// Returns true if an error is on the line of a marker.
 fn is_at(text: &str, error: &Error, marker: &Range<usize>) -> bool {
     let line = text.get(marker.start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
@@ -113,7 +114,7 @@ fn is_at(text: &str, error: &Error, marker: &Range<usize>) -> bool {
 }
 
 fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
-    let range = error.span().unwrap_or(0..0);
+    let range = error.span().unwrap_or_default();
     if let Some(string) = unclosed_string(&source.text, range.start) {
         return Diagnostic::error(Code::ConfigSyntax, "invalid TOML: unclosed string")
             .at(Place::span(Span::new(source, string)))
@@ -126,7 +127,8 @@ fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
             "write the text in single quotes, in which `\\` is a character, or write `\\\\`"
         }
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
-        message if message.contains("unclosed") || message.contains("literal string") => {
+        message if message.contains("multi-line") => "close the three quotes",
+        message if message.contains("unclosed") => {
             "close the bracket or the quote on the same line"
         }
         _ => "write `key = value`, with text in quotes and lists in brackets",
@@ -143,6 +145,7 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
     if !(rest.is_empty() || rest.starts_with(['\n', '\r'])) {
         return None;
     }
+    let end = text.get(..end)?.trim_end_matches('\r').len();
     let start = text.get(..end)?.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..end)?;
     // A string of several lines may begin or end here, so quotes of this line alone say nothing.
@@ -154,7 +157,6 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
     let mut escaped = false;
     for (at, c) in line.char_indices() {
         match opened {
-            None if c == '#' => return None,
             None if matches!(c, '"' | '\'') => opened = Some((at, c)),
             Some((_, '"')) if escaped => escaped = false,
             Some((_, '"')) if c == '\\' => escaped = true,
@@ -172,7 +174,7 @@ type File<'t> = (&'t Arc<SourceText>, &'t DeTable<'t>);
 fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let (main, included) = files.split_first()?;
     let (main_source, tree) = *main;
-    let root = reader.fields(Root::table(), first_line(main_source), tree);
+    let root = reader.fields(Root::table(), Range::default(), tree);
     let table = Root::of(reader, &root);
     if let Some(wanted) = table.as_ref().and_then(|table| table.required_version.as_ref()) {
         required_version(reader, wanted);
@@ -190,7 +192,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let mut parts = vec![(main_source, root)];
     for (source, tree) in included {
         reader.source = source;
-        parts.push((source, reader.fields(Included::table(), first_line(source), tree)));
+        parts.push((source, reader.fields(Included::table(), Range::default(), tree)));
     }
     let mut read = tables(reader, &parts);
     if let Some(tables) = &mut read {

@@ -229,8 +229,12 @@ impl Reader<'_> {
                 for other in others {
                     let (what, _) = subject(table);
                     let message = format!("{what} must have exactly one of {names}");
-                    let hint =
-                        format!("remove one of them, or split them into two `{}`", table.header);
+                    let hint = match table.header.starts_with("[[") {
+                        true => {
+                            format!("remove one of them, or split them into two `{}`", table.header)
+                        }
+                        false => "remove one of them".to_owned(),
+                    };
                     let spans = (&self.span(other.span()), &self.span(first.span()));
                     self.twice(Code::InvalidValue, spans, message, "the other one", hint);
                 }
@@ -240,20 +244,12 @@ impl Reader<'_> {
 
     /// Reports keys that have no meaning without others.
     fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
-        let mut found: Vec<_> = tree
-            .keys()
-            .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
-            .collect();
-        // In the order of the file, not in that of the tree.
-        found.sort_by_key(|(range, _)| range.start);
-        for (range, key) in found {
+        for name in tree.keys() {
+            let Some(key) = table.key(name.get_ref()) else { continue };
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
                 let message = format!("`{}` requires `{needed}`", key.name);
-                let hint = match table.key(needed) {
-                    Some(needed) => needed.hint(),
-                    None => format!("add `{needed}`"),
-                };
-                self.error(Code::MissingKey, &range, message, hint);
+                let hint = table.key(needed).map(Key::hint).unwrap_or_default();
+                self.error(Code::MissingKey, &name.span(), message, hint);
             }
         }
     }
@@ -292,7 +288,9 @@ impl Reader<'_> {
         let message =
             format!("`{name}` must be {}, but this is {}", key.kind.expected(), type_name(found));
         let hint = match (key.kind, found) {
-            (Kind::List(Kind::Table(table)), DeValue::Table(_)) => {
+            (Kind::List(Kind::Table(table)), DeValue::Table(_))
+                if table().header.starts_with("[[") =>
+            {
                 format!("write `{}`, with double brackets", table().header)
             }
             // A name and a value, as in a container of Kubernetes.
@@ -305,7 +303,7 @@ impl Reader<'_> {
                 format!("write `env = [{}]`", pairs.join(", "))
             }
             (Kind::List(Kind::String(_)) | Kind::Filters, DeValue::String(_))
-            | (Kind::List(Kind::Object), DeValue::Table(_)) => {
+            | (Kind::List(Kind::Object | Kind::Table(_)), DeValue::Table(_)) => {
                 // As it is written, with its quotes.
                 let text = self.source.text.get(value.span()).unwrap_or_default();
                 format!("put it in brackets: `{name} = [{text}]`")
@@ -417,8 +415,8 @@ fn similar_key(name: &str, known: &[&str]) -> String {
 }
 
 /// Returns the subject of a table with a choice of keys, and the hint if it has none of them.
-fn subject(table: &Table) -> (&'static str, &'static str) {
-    if table.key("catalog").is_some() {
+fn subject(table: &Table) -> (String, String) {
+    let (subject, hint) = if table.key("catalog").is_some() {
         let hint = "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
             for a directory or a tar, or `catalog = \"…\"` with a `package`";
         ("a bundle", hint)
@@ -430,11 +428,15 @@ fn subject(table: &Table) -> (&'static str, &'static str) {
         let hint = "add who signs the images: `key = [\"FILE.pem\"]`; or `insecure = true` to not \
             verify them, or `require = true` to reject them";
         ("a `[[verify]]` table", hint)
-    } else {
+    } else if table.key("inline").is_some() {
         let hint = "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
             \"…\"` for a YAML string";
         ("an overlay", hint)
-    }
+    } else {
+        let first = table.exactly_one_of.first().and_then(|name| table.key(name));
+        return (format!("`{}`", table.header), first.map(Key::hint).unwrap_or_default());
+    };
+    (subject.to_owned(), hint.to_owned())
 }
 
 /// Returns a value as JSON; dates are texts.

@@ -19,7 +19,7 @@ pub(crate) fn read(text: &str) -> (Option<Config>, String) {
     (config, human::render(&found, false))
 }
 
-fn parsed(text: &str) -> Config {
+pub(crate) fn parsed(text: &str) -> Config {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
     let mut found = Diagnostics::new();
     let config = Config::parse(&source, Path::new("base"), &mut found);
@@ -96,10 +96,10 @@ fn registries_may_be_addresses() {
         let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
         Config::parse(&source, Path::new("."), &mut Diagnostics::new())
     };
-    for host in ["[::1]", "[::1]:5000", "[fd00::2]:443", "10.0.0.1:5000", "registry:5000"] {
+    for host in ["[::1]", "[::1]:5000", "[fd00::2]:443", "10.0.0.1:5000", "registry-a:5000"] {
         assert_eq!(read(host).unwrap().registries[0].host, host);
     }
-    for host in ["::1", "[::1", "[::g]", "[::1]:", "[::1]5000", "[10.0.0.1]"] {
+    for host in ["::1", "[::1", "[::g]", "[::1]:", "[::1]5000", "[10.0.0.1]", ":5000"] {
         assert!(read(host).is_none(), "{host}");
     }
 }

@@ -83,14 +83,14 @@ fn value_starts(raw: &str) -> Option<Vec<usize>> {
         position += rest.len() - tail.len();
         rest = tail;
     }
-    let mut starts = Vec::with_capacity(rest.len() + 1);
+    let mut starts = Vec::new();
     while let Some(character) = rest.chars().next() {
         let (consumed, value_bytes) = match character {
             '\\' if escapes => escape(rest)?,
             character => (character.len_utf8(), character.len_utf8()),
         };
         // Bytes of an escape all come from its backslash; those of plain text from themselves.
-        let plain = consumed == value_bytes && character != '\\';
+        let plain = consumed == value_bytes;
         starts.extend((0..value_bytes).map(|i| position + if plain { i } else { 0 }));
         position += consumed;
         rest = rest.get(consumed..)?;
@@ -139,5 +139,44 @@ mod tests {
         assert_eq!(shown("\"\"\"\n.a \\\n   | b\"\"\"", 3..5), "| ");
         assert_eq!(shown("'é.a'", 2..4), ".a");
         assert_eq!(shown("bare", 0..1), "bare");
+        // An empty part, and what is no escape or a line end in some kinds of strings.
+        assert_eq!(shown("'.kind'", 1..1), "k");
+        assert_eq!(shown("'a\\tb'", 3..4), "b");
+        assert_eq!(shown("'''a\\tb'''", 3..4), "b");
+        assert_eq!(shown("\"a\\tb\"", 2..3), "b");
+        assert_eq!(shown("'''\r\n.kind'''", 1..5), "kind");
+        for escape in ["\\x7e", "\\u007e", "\\U0000007e", "\\\\"] {
+            assert_eq!(shown(&format!("\"{escape}x\""), 0..1), escape);
+            assert_eq!(shown(&format!("\"{escape}x\""), 1..2), "x");
+        }
+        assert_eq!(shown("\"\\U0001f600x\"", 4..5), "x");
+    }
+
+    #[test]
+    fn values_of_tables_are_found_by_their_path() {
+        let source = "[[a]]\nb = { c = [1, { d = 2 }], e = 3 }\n[a.f]\ng = [\n  4,\n]\n[h]\n";
+        let at = |table: &str, path: &str| {
+            let start = source.find(table).unwrap();
+            &source[value_at(source, start..start + table.len(), &crate::ir::steps(path))]
+        };
+        let inline = "{ c = [1, { d = 2 }], e = 3 }";
+        for (table, path, expected) in [
+            (inline, "", inline),
+            (inline, ".e", "e = 3"),
+            (inline, ".c", "c = [1, { d = 2 }]"),
+            (inline, ".c[0]", "1"),
+            (inline, ".c[1].d", "d = 2"),
+            (inline, ".c[2]", "c = [1, { d = 2 }]"),
+            (inline, ".x.e", inline),
+            // A value of several lines is marked by its key.
+            ("[a.f]", ".g", "g"),
+            ("[a.f]", ".g[0]", "4"),
+            ("[[a]]", ".b.e", "e = 3"),
+            ("[h]", ".e", "[h]"),
+            ("{ d = 2 }", ".d", "d = 2"),
+            ("4", ".d", "4"),
+        ] {
+            assert_eq!(at(table, path), expected, "{table} {path}");
+        }
     }
 }

@@ -200,43 +200,6 @@ fn documents_have_the_commands() {
     }
 }
 
-/// One faulty gate after the other, each with its place.
-#[test]
-fn mistakes_are_errors_at_their_key() {
-    let faulty = [
-        "{ timeout = \"5m\" }",
-        "{ rollout = \"job/a\" }",
-        "{ rollout = \"deployment/\" }",
-        "{ rollout = \"deployment/a\", crd = \"a.example.com\" }",
-        "{ rollout = \"deployment/a\", object = \"v1/Service/a\" }",
-        "{ crd = \"lamps\" }",
-        "{ condition = \"Ready\" }",
-        "{ condition = \"not ready\", object = \"light.example.com/v1/Lamp/a\" }",
-        "{ condition = \"Ready\", object = \"lamp/a\" }",
-        "{ condition = \"Ready\", object = \"light.example.com/Lamp/v1/a\" }",
-        "{ jsonpath = \".status.state\", object = \"light.example.com/v1/Lamp/a\" }",
-        "{ jsonpath = \"status.state\", value = \"a\", object = \"v1/Service/a\" }",
-        "{ jsonpath = \"{.status.state\", value = \"a\", object = \"v1/Service/a\" }",
-        "{ jsonpath = \".status[*].state\", value = \"a\", object = \"v1/Service/a\" }",
-        "{ jsonpath = \".kind\", value = \"a\", object = \"v1/Service/a\" }",
-        "{ jsonpath = \".status.state\", value = \"a'b\", object = \"v1/Service/a\" }",
-        "{ rollout = \"deployment/a\", timeout = \"ten minutes\" }",
-        "{ rollout = \"deployment/a\", phase = \"operand\" }",
-    ];
-    let case = Case::with_lamps();
-    let config = case.read("bundles.toml");
-    let mut shown = String::new();
-    for gate in faulty {
-        case.write("bundles.toml", format!("{config}ready = [{gate}]\n"));
-        let seen = build(&case, 2);
-        assert!(seen.stderr.contains("--> bundles.toml:4:"), "{gate}: {}", seen.stderr);
-        let lines = seen.stderr.lines();
-        let lines = lines.filter(|line| line.starts_with("error") || line.contains("= hint"));
-        shown += &format!("{gate}\n{}\n\n", lines.collect::<Vec<_>>().join("\n"));
-    }
-    insta::assert_snapshot!("mistakes", shown);
-}
-
 #[test]
 fn gates_on_missing_objects_are_errors() {
     let case = case();

@@ -232,67 +232,6 @@ fn models_are_installed_after_the_platform() {
     assert_eq!(model["needs"], needs);
 }
 
-/// Wrong names, each at its key; the same text with the right name builds.
-#[test]
-fn wrong_references_are_errors_at_their_keys() {
-    let cases: &[(&str, &str)] = &[
-        ("[serving.maas]\n", "[serving.maas]\ngateway = \"maas-defaut-gateway\"\n"),
-        ("namespaces = [\"models\"]", "namespaces = [\"model\"]"),
-        ("form = \"kserve\"\n", ""),
-        ("form = \"kserve\"\n", "form = \"kserve\"\nroute = { gateway = \"other\" }\n"),
-        ("tenant = {", "tenant = { gateway = \"other\","),
-        ("limit = 1000,", "limit = \"many\","),
-        ("limit = 1000,", "limit = 0,"),
-        ("window = \"24h\"", "window = \"1d\""),
-        ("window = \"24h\"", "window = \"1m\""),
-        ("name = \"premium\"", "name = \"free\""),
-        ("groups = [\"system:authenticated\"]", "groups = []"),
-        (
-            "priority = 10",
-            "priority = 0\n[[serving.maas.subscriptions]]\nname = \"staff\"\ngroups = [\"staff\"]\ntoken-limits = [{ limit = 1, window = \"1m\" }]",
-        ),
-        (
-            "[chart.maas]\nrelease = \"3.4\"\ntenant",
-            "[chart.maas]\nrelease = \"3.4\"\ndatabaze = {}\ntenant",
-        ),
-        ("depends-on = [\"maas-platform\"]", "depends-on = [\"maas-platform\", \"granite\"]"),
-    ];
-    let mut shown = String::new();
-    for (from, to) in cases {
-        let case = case();
-        case.replace("bundles.toml", from, to);
-        let seen = case.run(&["build"]);
-        assert_eq!(seen.code, Some(2), "{to}: {}", seen.text());
-        assert!(!case.path("out").exists(), "{to}");
-        shown += &format!("==> {}\n{}\n", to.trim(), seen.stderr);
-    }
-
-    let twice = MODEL.replace("name = \"granite\"", "name = \"granite-two\"");
-    let two_gateways = PLATFORM.replace("tenant = { max-key-days = 30 }", "gateway = { name = \"second\", class = \"istio\", hostname = \"b.example.com\", tls-secret = \"b\", namespaces = [] }");
-    for (name, text) in [
-        ("no platform", MODEL.to_owned()),
-        ("two models of one name", format!("{PLATFORM}{MODEL}{twice}")),
-        ("two Gateways", format!("{two_gateways}{MODEL}")),
-        (
-            "no part",
-            format!("{PLATFORM}[[chart]]\nname = \"a\"\nchart-version = \"1.0.0\"\nmaas = {{}}\n"),
-        ),
-        (
-            "two tenants",
-            format!(
-                "{PLATFORM}[[chart]]\nname = \"a\"\nchart-version = \"1.0.0\"\nmaas = {{ tenant = {{}} }}\n"
-            ),
-        ),
-    ] {
-        let case = Case::new();
-        case.write("bundles.toml", text);
-        let seen = case.run(&["build"]);
-        assert_eq!(seen.code, Some(2), "{name}: {}", seen.text());
-        shown += &format!("==> {name}\n{}\n", seen.stderr);
-    }
-    insta::assert_snapshot!("wrong_references", shown);
-}
-
 /// A platform in another repository: the route names its Gateway.
 #[test]
 fn a_model_without_its_platform_names_the_gateway_in_its_route() {

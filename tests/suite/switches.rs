@@ -236,20 +236,11 @@ fn diff_compares_states() {
     assert_eq!(same.code, Some(0), "{}", same.text());
 }
 
+/// Mistakes that only the objects of the chart show; those of the table are in src/config/tables/tests.rs.
 #[test]
 fn mistakes_are_errors_at_their_key() {
     let lamp = "inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: a, namespace: b}}'";
     let faulty = [
-        "[[bundle.switch]]\nname = \"a\"".to_owned(),
-        "[[bundle.switch]]\nname = \"A b\"".to_owned(),
-        format!("[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"),
-        format!(
-            "[[bundle.switch]]\nname = \"dimming\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"diming\"\n{lamp}"
-        ),
-        format!("[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nswitch = \"a\"\n{lamp}"),
-        format!(
-            "[[bundle.switch]]\nname = \"a\"\n[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"
-        ),
         // A gate on a kind of unknown scope: the Job's permissions are unknown.
         format!(
             "[[bundle.switch]]\nname = \"a\"\nready = [{{ condition = \"Ready\", object = \"other.example.com/v1/Other/a\" }}]\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"

@@ -22,11 +22,11 @@ fn has_own_templates(chart: &DocumentedChart<'_>) -> bool {
 
 /// Returns the commands that make a release adopt existing CRDs.
 pub(super) fn adopting(chart: &DocumentedChart<'_>) -> Vec<String> {
-    let has_subchart = chart.crds.are_templates();
     let mut commands = Vec::new();
-    if has_subchart || chart.part == Part::Crds {
+    if chart.crds.are_templates() {
         commands.extend(adopt_crds(SUBCHART));
     }
+    // Those of NAME-crds are stubs, which its hook creates.
     if has_own_templates(chart) && chart.part == Part::Operator {
         // They need the namespace, values and certificates of the chart.
         let (release, namespace) = (chart.name(chart.part), chart.namespace());

@@ -47,7 +47,7 @@ fn stem(object: &Object) -> String {
     if !id.namespace.is_empty() {
         stem.extend([".", &id.namespace]);
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '.';
     let mut stem: String = stem.chars().map(|c| if plain(c) { c } else { '-' }).collect();
     // All characters are ASCII here, so that every length is a boundary.
     stem.truncate(LONGEST_STEM);

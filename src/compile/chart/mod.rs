@@ -373,3 +373,6 @@ UPGRADE.md
 *.tgz
 .DS_Store
 ";
+
+#[cfg(test)]
+mod tests;

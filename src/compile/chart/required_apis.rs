@@ -102,7 +102,7 @@ pub(super) fn is_written(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Map, Origin, Value};
+    use crate::ir::{Condition, Map, Origin, Value, ValuesPath};
 
     fn object(api_version: &str, kind: &str) -> Object {
         let mut root = Map::new();
@@ -118,6 +118,24 @@ mod tests {
     #[test]
     fn kinds_of_kubernetes_need_nothing() {
         let unit = unit(vec![object("v1", "Service"), object("apps/v1", "Deployment")]);
+        assert_eq!(template(&unit, "widgets", &Providers::new()), None);
+    }
+
+    #[test]
+    fn kinds_of_the_chart_and_of_disabled_objects_need_nothing() {
+        let mut unit = crate::passes::sample::bundle(
+            "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  versions: [{name: v1, served: true}]
+",
+        );
+        unit.objects.push(object("example.com/v1", "Widget"));
+        let when = Some(Condition::Set(ValuesPath::new(["a"])));
+        unit.objects.push(Object { when, ..object("other.example.com/v1", "Other") });
         assert_eq!(template(&unit, "widgets", &Providers::new()), None);
     }
 

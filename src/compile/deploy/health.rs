@@ -14,7 +14,8 @@ impl Gate {
     /// CEL, after which Flux waits.
     pub(super) fn cel(&self) -> String {
         match &self.test {
-            GateTest::Rollout => "true".to_owned(),
+            // It has a health check.
+            GateTest::Rollout => String::new(),
             GateTest::Condition(condition) => format!(
                 "has(status.conditions) && \
                  status.conditions.exists(c, c.type == '{condition}' && c.status == 'True')"
@@ -29,7 +30,7 @@ impl Gate {
     /// Returns Lua statements that set `open` to true if it is open.
     pub(super) fn lua(&self) -> String {
         match &self.test {
-            GateTest::Rollout => "open = true\n".to_owned(),
+            GateTest::Rollout => String::new(),
             GateTest::Condition(condition) => format!(
                 "local status = obj.status or {{}}\n\
                  for _, condition in ipairs(status.conditions or {{}}) do\n\

@@ -29,7 +29,8 @@ pub struct Planned<'a> {
 /// `depends-on` without an end, which the configuration does not let through, ends here at the
 /// last level.
 pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
-    let needs: Vec<Vec<usize>> = releases.iter().map(|release| needs(releases, release)).collect();
+    let needs: Vec<BTreeSet<usize>> =
+        releases.iter().map(|release| needs(releases, release)).collect();
     // Each round moves releases to the level after those that they need.
     let mut levels = vec![0; releases.len()];
     for _ in 0..releases.len() {
@@ -39,34 +40,27 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
         }
     }
 
-    let mut planned: Vec<Planned<'_>> = releases
-        .iter()
-        .zip(&needs)
-        .zip(levels)
-        .map(|((release, needs), level)| {
-            let mut needs: Vec<&Release> = needs.iter().map(|index| &releases[*index]).collect();
-            // By name: the order of bundles.toml must not change the files.
-            needs.sort_by_key(|need| &need.name);
-            Planned { release, needs, creates_namespace: true, level }
-        })
-        .collect();
-    planned.sort_by_key(|planned| (planned.level, &planned.release.name));
-
-    // Each release comes after those that it needs.
+    // By name: the order of bundles.toml must not change the files.
+    let mut order: Vec<(usize, &Release, &BTreeSet<usize>)> =
+        levels.into_iter().zip(releases).zip(&needs).map(|((l, r), n)| (l, r, n)).collect();
+    order.sort_by_key(|(level, release, _)| (*level, &release.name));
+    // Each release comes after those that it needs, whose namespaces are known then.
     let mut created: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for one in &mut planned {
-        let before = one.needs.iter().filter_map(|need| created.get(need.name.as_str()));
+    let planned = order.into_iter().map(|(level, release, needs)| {
+        let mut needs: Vec<&Release> = needs.iter().map(|index| &releases[*index]).collect();
+        needs.sort_by_key(|need| &need.name);
+        let before = needs.iter().filter_map(|need| created.get(need.name.as_str()));
         let mut there: BTreeSet<&str> = before.flatten().copied().collect();
-        one.creates_namespace = !there.contains(one.release.namespace.as_str());
-        there.extend(one.release.install.namespaces.iter().map(String::as_str));
-        created.insert(&one.release.name, there);
-    }
-
-    planned
+        let creates_namespace = !there.contains(release.namespace.as_str());
+        there.extend(release.install.namespaces.iter().map(String::as_str));
+        created.insert(&release.name, there);
+        Planned { release, needs, creates_namespace, level }
+    });
+    planned.collect()
 }
 
 /// Returns the indices of what `release` needs.
-fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
+fn needs(releases: &[Release], release: &Release) -> BTreeSet<usize> {
     let last_part = |bundle: &String, below: Option<Part>| {
         releases
             .iter()
@@ -76,7 +70,7 @@ fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
             .max_by_key(|(_, other)| other.install.part)
             .map(|(index, _)| index)
     };
-    let mut needs: Vec<usize> =
+    let mut needs: BTreeSet<usize> =
         last_part(&release.bundle, Some(release.install.part)).into_iter().collect();
     // Operands come after their operator, which has waited for the others already.
     let waits = match release.install.part {
@@ -87,7 +81,5 @@ fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
     if waits {
         needs.extend(release.depends_on.iter().filter_map(|bundle| last_part(bundle, None)));
     }
-    needs.sort_unstable();
-    needs.dedup();
     needs
 }

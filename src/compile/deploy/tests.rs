@@ -1,5 +1,9 @@
 use super::*;
-use crate::config::{ArgoCd, ArgoStyle, Discovery, Flux, IgnoreDifference, OwnApplication, Values};
+use crate::config::{
+    ArgoCd, ArgoStyle, Config, Discovery, Flux, IgnoreDifference, OwnApplication, Values,
+};
+use crate::diag::{Diagnostics, SourceText};
+use crate::kubectl::{Gate, Step};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -165,6 +169,61 @@ fn a_new_model_changes_no_list_that_does_not_name_it() {
         .map(|(p, _)| p)
         .collect();
     assert_eq!(changed, ["argocd/applicationset.yaml"]);
+}
+
+/// A platform with gates, steps, stubs and Jobs of switches.
+fn platform_with_gates() -> Vec<Release> {
+    const CONFIG: &str = r#"
+[[chart]]
+name = "a"
+chart-version = "1.0.0"
+manifests = ["a"]
+ready = [
+  { rollout = "deployment/a" },
+  { crd = "lamps.example.com", timeout = "1m" },
+  { condition = "Ready", object = "example.com/v1/Lamp/a" },
+  { condition = "Bright", object = "example.com/v1/Lamp/a" },
+  { condition = "Ready", object = "example.com/v1/Lamp/b", namespace = "n" },
+  { jsonpath = ".status.items[0].phase", value = "on", object = "v1/ConfigMap/a" },
+  { jsonpath = ".data.a", value = "b", object = "v1/Secret/a", timeout = "2h" },
+]
+[[chart.after]]
+object = "v1/ConfigMap/a"
+labels = { a = "b" }
+"#;
+    let source = SourceText { name: "bundles.toml".to_owned(), text: CONFIG.to_owned() };
+    let config = Config::parse(&source.into(), ".".as_ref(), &mut Diagnostics::new()).unwrap();
+    let chart = &config.bundles[0];
+    let mut releases = platform();
+    let gate = |gate| Gate::new(gate, gate.target.kind != "Secret");
+    releases[3].install.gates = chart.gates.iter().map(gate).collect();
+    releases[4].install.stubs =
+        vec!["lamps.example.com".to_owned(), "rooms.example.com".to_owned()];
+    releases[5].install.gates = chart.gates[..1].iter().map(gate).collect();
+    releases[5].install.steps = vec![Step::new(&chart.after[0], false)];
+    releases[2].install.gate_seconds = 1;
+    // Named twice, and not in order.
+    releases[0].depends_on = ["seals", "mesh", "seals"].map(str::to_owned).to_vec();
+    releases
+}
+
+#[test]
+fn gates_and_steps() {
+    let mut releases = platform_with_gates();
+    insta::assert_snapshot!("gates", shown(files(&releases, &deploy())));
+    // Argo CD waits for Applications, also if it knows the health of all objects.
+    releases[3].install.gates.truncate(2);
+    let mut deploy = deploy_in_full();
+    (deploy.flux, deploy.helmfile) = (None, None);
+    insta::assert_snapshot!("gates_of_applications", shown(files(&releases, &deploy)));
+}
+
+#[test]
+fn models_without_other_charts_are_the_first_wave() {
+    let deploy = Deploy { flux: None, ..deploy_with_discovery(ArgoStyle::AppOfApps) };
+    let models = [release("models", "models", Part::Operator, &[])];
+    let file = &parsed(files(&models, &deploy))["argocd/applications/models.applicationset.yaml"];
+    assert_eq!(file["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"], "0");
 }
 
 #[test]
@@ -398,6 +457,7 @@ proptest! {
                     }
                 }
             }
+            prop_assert!(release.install.part != Part::Crds || planned.needs.is_empty());
             if release.install.part == Part::Operands {
                 prop_assert!(before.contains(&release.bundle.as_str()));
             }

@@ -18,7 +18,7 @@ mod pre_install_hooks;
 mod pull_secret;
 mod release_labels;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod service_account_name;
 mod service_account_values;
 mod strip_descriptions;

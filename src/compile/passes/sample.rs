@@ -14,7 +14,7 @@ fn unit(manifests: &str, origin: fn(usize, usize) -> Origin) -> Unit {
 }
 
 /// Returns a unit with the objects of a file of a bundle.
-pub(super) fn bundle(manifests: &str) -> Unit {
+pub(crate) fn bundle(manifests: &str) -> Unit {
     unit(manifests, |document, line| {
         let (file, path) = ("manifests/all.yaml".to_owned(), String::new());
         Origin::File { file, document, line, path }
@@ -22,7 +22,7 @@ pub(super) fn bundle(manifests: &str) -> Unit {
 }
 
 /// Returns a unit with the objects of an overlay.
-pub(super) fn overlay(manifests: &str) -> Unit {
+pub(crate) fn overlay(manifests: &str) -> Unit {
     unit(manifests, |document, line| {
         let (file, path) = ("overlay.yaml".to_owned(), String::new());
         Origin::Overlay { file, document, line, path }

@@ -308,7 +308,7 @@ impl Form for WantedVersion {
 fn version_hint(text: &str) -> String {
     let bare = text.trim_start_matches('v');
     let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
-    if bare != text && version_range(bare).is_ok() {
+    if version_range(bare).is_ok() {
         format!("write `version = \"{bare}\"`")
     } else if version_range(&with_commas).is_ok() {
         format!("write `version = \"{with_commas}\"`")
@@ -323,7 +323,7 @@ fn version_hint(text: &str) -> String {
 /// otherwise.
 fn version_range(text: &str) -> Result<semver::VersionReq, semver::Error> {
     let exact = |part: &str| {
-        let is_bare = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let is_bare = part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if is_bare { format!("={part}") } else { part.to_owned() }
     };
     let parts: Vec<String> = text.split(',').map(|part| exact(part.trim())).collect();

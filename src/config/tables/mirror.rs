@@ -65,7 +65,7 @@ fn target(key: &Key, text: &str) -> Result<MirrorTarget, (String, String)> {
     }
 
     let text = text.trim_end_matches('/');
-    let (host, path) = text.split_once('/').unwrap_or((text, ""));
+    let (host, path) = text.split_at(text.find('/').unwrap_or(text.len()));
     // As in references to images: without a dot, a port or `localhost` there is no host.
     let names_host = ImageReference::is_registry(host);
     // skopeo and podman write `oci:DIR` for a layout.

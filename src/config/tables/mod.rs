@@ -22,3 +22,6 @@ pub mod root;
 pub mod settings;
 pub mod switch;
 pub mod verify;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -154,20 +154,16 @@ impl Form for Namespaces {
 }
 
 fn value_name(reader: &mut Reader<'_>, (key, range): &Located<&str>) {
-    let fault = if *key == RELEASE {
-        "is the release namespace, which needs no entry here"
+    let (fault, hint) = if *key == RELEASE {
+        ("is the release namespace, which needs no entry here", "remove it")
     } else if !matches("^[a-z][A-Za-z0-9-]*$", key) {
-        "is not a valid name for a value"
+        let hint = "use letters, digits and dashes, starting with a lower-case letter, for example \
+            `operand`";
+        ("is not a valid name for a value", hint)
     } else {
         return;
     };
-    reader.error(
-        Code::InvalidValue,
-        range,
-        format!("{key:?} {fault}"),
-        "use letters, digits and dashes, starting with a lower-case letter, for example \
-            `operand`",
-    );
+    reader.error(Code::InvalidValue, range, format!("{key:?} {fault}"), hint);
 }
 
 /// ServiceAccounts, by the key of their namespace.

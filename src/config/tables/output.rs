@@ -49,7 +49,7 @@ impl Form for Directory {
         let text = value.get_ref().as_str()?;
         let path = Path::new(text);
         // No shell expands `~` here: it would be a directory of this name.
-        let is_absolute = path.is_absolute() || path.has_root() || text.starts_with('~');
+        let is_absolute = path.has_root() || text.starts_with('~');
         let absolute = || {
             let message = "`dir` is not a relative path, so it differs between machines";
             let hint = "write a relative path such as `out`, or use `--out` on the command line";

@@ -279,48 +279,6 @@ fn the_longest_prefix_applies() {
 }
 
 #[test]
-fn what_is_wrong_with_the_tables() {
-    let project = from_layout(&Images::new(), "");
-    let tables = "\
-[[verify]]
-prefix = \"a.example.com\"
-key = [\"vendor.pem\"]
-insecure = true
-[[verify]]
-prefix = \"b.example.com/\"
-require = true
-[[verify]]
-prefix = \"c.example.com\"
-insecure = false
-[[verify]]
-prefix = \"d.example.com\"
-key = []
-[[verify]]
-prefix = \"e.example.com\"
-[[verify]]
-prefix = \"f.example.com\"
-identity = \"https://example.com/release.yaml\"
-issuer = \"https://token.example.com\"
-[[verify]]
-prefix = \"g.example.com\"
-identity-regexp = 'release(@'
-issuer = \"https://token.example.com\"
-roots = \"trusted_root.json\"
-[[verify]]
-prefix = \"h.example.com\"
-key = [\"vendor.pem\"]
-issuer = \"https://token.example.com\"
-roots = \"trusted_root.json\"
-[[verify]]
-insecure = true
-[[verify]]
-require = true
-";
-    project.case.replace("bundles.toml", VENDOR, tables);
-    insta::assert_snapshot!(project.run(&["build"]).text());
-}
-
-#[test]
 fn what_is_wrong_with_the_keys() {
     let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     // A key of X25519, which signs nothing.

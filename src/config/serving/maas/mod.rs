@@ -289,3 +289,6 @@ pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasM
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
