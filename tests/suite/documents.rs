@@ -135,13 +135,13 @@ fn invariants() {
 explain CODE` explains a code. The field is the key of `[[serving]]` that determines the invariant, the source an issue, an
 API or a program.
 
-Generated from `src/serving/invariants.json`.
+Generated from `src/serving/invariants.rs`.
 
 | code | severity | field | otherwise | source |
 |---|---|---|---|---|
 "
     .to_owned();
-    for invariant in bundle2chart::serving::invariants::INVARIANTS.iter() {
+    for invariant in bundle2chart::serving::invariants::INVARIANTS {
         let _ = writeln!(
             text,
             "| [{0}](codes.md#{0}) | {1} | `{2}` | {3} | {4} |",
