@@ -110,8 +110,10 @@ pub fn release_bytes(
     let sampled = || {
         let bytes: usize = manifest.sample().map(str::len).sum();
         let sample = Count::of(|count| {
-            let mut encoder = DeflateEncoder::new(count, SAMPLED);
-            manifest.sample().try_for_each(|part| encoder.write_all(part.as_bytes()))
+            let encoder = DeflateEncoder::new(count, SAMPLED);
+            let mut to = BufWriter::with_capacity(1 << 16, encoder);
+            manifest.sample().try_for_each(|part| serde_json::to_writer(&mut to, part))?;
+            to.flush()
         });
         let of_sample = sample? * length / bytes.max(1);
         let estimate = deflated(&document, SAMPLED)? + of_sample;
