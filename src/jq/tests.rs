@@ -324,6 +324,7 @@ fn a_patch_that_gives_no_json_fails() {
     for (patch, why) in [
         (".a = nan", "not finite"),
         (".a = infinite", "not finite"),
+        (".a = 1e999", "not finite"),
         (". + {(1): 2}", "a key is a number"),
         (".a = ([255] | tobytes)", "cut inside a character"),
         (".a = reduce range(2000) as $i (0; [.])", "nested deeper than 1000"),
@@ -514,4 +515,33 @@ fn budgets_are_counted_and_named() {
         Excess::Failure("its process was lost".to_owned()),
     ];
     insta::assert_snapshot!(named.map(|excess| excess.to_string()).join("\n"));
+}
+
+#[test]
+fn workers_end_for_a_reason() {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+    let (signal, exit) = (ExitStatus::from_raw, |code: i32| ExitStatus::from_raw(code << 8));
+    let abort = rustix::process::Signal::ABORT.as_raw();
+    let mut seen = String::new();
+    for (status, errors) in [
+        (signal(rustix::process::Signal::XCPU.as_raw()), ""),
+        (signal(abort), "thread 'jq' has overflowed its stack"),
+        (signal(abort), "memory allocation of 1 bytes failed"),
+        (exit(101), "capacity overflow"),
+        (exit(1), ""),
+    ] {
+        seen += &format!("{}\n", session::cause(status, errors, &Budget::default()));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+/// A program that does not compile has no answer, and none is given after that.
+#[test]
+fn programs_that_do_not_compile_have_no_answer() {
+    let programs = vec![(Purpose::Filter, "now".to_owned())];
+    let mut session = Session::start(programs).unwrap();
+    let input = Input::from(route());
+    let reasons = [0, 1].map(|_| session.conditions(&[0], &input).unwrap_err().excess.to_string());
+    assert_eq!(reasons, ["it does not compile", "its session is over"]);
 }
