@@ -105,7 +105,7 @@ pub(super) fn syntactic(text: &str, errors: &[parse::TError<'_, &str>]) -> Progr
         "nothing" => "an operator such as `|`, `==` or `and`, or the end".to_owned(),
         "term" => "a value, a path or a filter".to_owned(),
         word @ ("identifier" | "argument" | "else or end") => format!("an {word}"),
-        word if word.contains(' ') || word.len() > 4 => format!("a {word}"),
+        word if word.len() > 4 => format!("a {word}"),
         word => format!("`{word}`"),
     };
     let hint = match part {

@@ -226,6 +226,18 @@ mod tests {
         let text = |text: &str| TextPart::Text(text.to_owned());
         let host = vec![text("a."), TextPart::ReleaseNamespace, text(".svc")];
         assert_eq!(patched.get("host"), Some(&Value::from(Expr::Concat(host))));
+        // At the end of a text, twice, and as a key; texts that look like placeholders stay.
+        let of = |patch: &str| applied(patch, &root).unwrap().get("b").cloned().unwrap();
+        let parts = |parts: Vec<TextPart>| Value::from(Expr::Concat(parts));
+        let namespace = TextPart::ReleaseNamespace;
+        assert_eq!(of(".b = \"x\\(.ns)\""), parts(vec![text("x"), namespace.clone()]));
+        assert_eq!(of(".b = \"\\(.ns)\\(.ns)\""), parts(vec![namespace.clone(), namespace]));
+        assert!(applied(". + {(.ns): 1}", &root).unwrap_err().contains("map key"));
+        let alike = format!("{}{}-0-{}", PIECES[0], PIECES[2], PIECES[1]);
+        assert_eq!(of(&format!(".b = \"{alike}\"")), Value::text(&alike));
+        let mut keyed = root.clone();
+        keyed.insert(alike, Value::text("a"));
+        assert_eq!(applied(".", &keyed).unwrap(), keyed);
         assert!(applied(".b = \"\\(.secret)!\"", &root).unwrap_err().contains("namespace"));
         let gone = applied(".b = (.ns | length > 0)", &root).unwrap();
         assert_eq!(gone.get("b"), Some(&Value::Bool(true)));

@@ -263,7 +263,7 @@ impl Drop for Worker {
 
 /// Returns the limit that ended a worker. Rust ends a process with the same signal when memory or
 /// stack run out, and says on stderr which it was.
-fn cause(status: ExitStatus, errors: &str, budget: &Budget) -> Excess {
+pub(super) fn cause(status: ExitStatus, errors: &str, budget: &Budget) -> Excess {
     let is = |signal: Signal| status.signal() == Some(signal.as_raw());
     // The kernel sends it at the soft limit (RLIMIT_CPU).
     if is(Signal::XCPU) {

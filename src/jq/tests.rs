@@ -106,6 +106,25 @@ fn what_fails_says_why_and_shows_no_value() {
         ".list[\"a\"]",
         ".data | split(1)",
         ".kind | test(\"a\"; \"?\")",
+        "true | keys",
+        ".n | .[0]",
+        ".n | .[true]",
+        ".list | .[{}]",
+        ".n | .[1:]",
+        ".list | .[\"a\":]",
+        ".kind | floor",
+        ".kind | sqrt",
+        ".kind | sort",
+        ".kind | implode",
+        "path(1)",
+        ".list | join(1)",
+        ".data | tonumber",
+        "[1.5] | implode",
+        ".data | ltrimstr(1) | error",
+        "error(\"hunter2\")",
+        ".kind | strptime(1)",
+        "\"a\" | fromjson",
+        "{(1): 2}",
     ] {
         let error = match matches(filter, &secret) {
             Err(error) => error,
@@ -114,18 +133,7 @@ fn what_fails_says_why_and_shows_no_value() {
         assert!(!error.contains("hunter2"), "{filter}: {error}");
         seen.push(format!("{filter:<48} {error}"));
     }
-    insta::assert_snapshot!(seen.join("\n"), @r#"
-    .data.password.x                                 a string has no fields
-    .data | startswith("a")                          an object is not a string
-    .missing[] == 1                                  null has no entries
-    .data + 1                                        cannot calculate with an object here
-    .n | keys                                        a number has no entries
-    .data.password | test(. + "(")                   invalid regex: found open group without closing ')'
-    true | length                                    a boolean has no length
-    .list["a"]                                       a list has no fields
-    .data | split(1)                                 split input and separator must be strings
-    .kind | test("a"; "?")                           invalid regex flag: ?
-    "#);
+    insta::assert_snapshot!(seen.join("\n"));
 }
 
 #[test]
@@ -134,15 +142,20 @@ fn programs_that_cannot_be_used_say_where_and_why() {
     let cases = [
         nested(5_000),
         nested(65),
-        "-".repeat(4_096),
         "env".to_owned(),
         "$ENV.HOME".to_owned(),
         "$__prog_args".to_owned(),
         "input".to_owned(),
         "[inputs]".to_owned(),
         "input_filename".to_owned(),
+        "input_line_number".to_owned(),
+        "get_search_list".to_owned(),
+        "\"a\" | modulemeta".to_owned(),
         "now".to_owned(),
         "0 | localtime".to_owned(),
+        "0 | strflocaltime(\"a\")".to_owned(),
+        "debug_empty".to_owned(),
+        "stderr_empty".to_owned(),
         "debug".to_owned(),
         "debug(\"a\")".to_owned(),
         "stderr".to_owned(),
@@ -167,6 +180,23 @@ fn programs_that_cannot_be_used_say_where_and_why() {
         "break $out".to_owned(),
         String::new(),
         "# nothing".to_owned(),
+        "{kind = 1}".to_owned(),
+        ". as | 1".to_owned(),
+        "def : 1; .".to_owned(),
+        "def f(.): 1; .".to_owned(),
+        "reduce . 1".to_owned(),
+        "foreach . as $x".to_owned(),
+        "if . then 1".to_owned(),
+        "if . 1".to_owned(),
+        "if . then 1 else 2 3".to_owned(),
+        "label . | 1".to_owned(),
+        "{a: }".to_owned(),
+        ".[1:2:3]".to_owned(),
+        ".a (aaaaaaaaaaaaaaaaaaaaaaaaa)".to_owned(),
+        ".kind | test".to_owned(),
+        "length(1)".to_owned(),
+        "Route(1)".to_owned(),
+        format!(".{}", " ".repeat(4_096)),
     ];
     let mut seen = String::new();
     for case in &cases {
@@ -176,6 +206,9 @@ fn programs_that_cannot_be_used_say_where_and_why() {
         seen.push_str(&format!("{shown}\n    {verdict}\n"));
     }
     insta::assert_snapshot!(seen);
+    for limit in [nested(64), format!(".{}", " ".repeat(4_095))] {
+        assert_eq!(verdict(&limit), "accepted");
+    }
 }
 
 #[test]
@@ -291,12 +324,18 @@ fn a_patch_that_gives_no_json_fails() {
     for (patch, why) in [
         (".a = nan", "not finite"),
         (".a = infinite", "not finite"),
+        (".a = 1e999", "not finite"),
         (". + {(1): 2}", "a key is a number"),
         (".a = ([255] | tobytes)", "cut inside a character"),
         (".a = reduce range(2000) as $i (0; [.])", "nested deeper than 1000"),
         ("empty", "no object"),
         (".kind", "a string, not an object"),
         ("., .", "more than one"),
+        ("null", "it returned null, not an object"),
+        ("true", "it returned a boolean, not an object"),
+        (".a = reduce range(1000) as $i (0; [.])", "nested deeper than 1000"),
+        (".a = reduce range(1000) as $i (0; {a: .})", "nested deeper than 1000"),
+        (". + {([255] | tobytes | tostring): 1}", "a"),
     ] {
         let programs = vec![(Purpose::Patch, patch.to_owned())];
         let mut session = Session::start(programs).unwrap();
@@ -310,7 +349,7 @@ fn a_patch_that_gives_no_json_fails() {
 #[test]
 fn long_filters_that_are_fine_are_compiled_and_run_without_overflow() {
     for filter in [
-        format!("{}1", "-".repeat(4_000)),
+        format!("{}1", "-".repeat(4_095)),
         format!("{}1", ".|".repeat(2_000)),
         format!("{}1", "try ".repeat(1_000)),
         format!("{}.", ". as $x|".repeat(500)),
@@ -443,4 +482,66 @@ fn invalid_regular_expressions_are_a_kind_of_failure() {
     }
     // The text of a program is no reason to suggest another regular expression.
     assert!(matches!(failure(".\"invalid regex\" | keys"), Failure::Error(_)));
+}
+
+#[test]
+fn nested_as_deep_as_allowed() {
+    for patch in
+        [".a = reduce range(999) as $i (0; [.])", ".a = reduce range(999) as $i (0; {a: .})"]
+    {
+        // The program compiles bundles on threads with a large stack, too.
+        let patched = on_large_stack(move || {
+            let programs = vec![(Purpose::Patch, patch.to_owned())];
+            let mut session = Session::start(programs).unwrap();
+            session.patch(0, patch, &crate::ir::Map::new()).unwrap()
+        });
+        assert_eq!(patched.unwrap().map(|map| map.len()), Ok(1), "{patch}");
+    }
+}
+
+#[test]
+fn budgets_are_counted_and_named() {
+    let least = |program: &str| {
+        let is_enough =
+            |steps: &u64| answer(program, &route(), Budget { steps: *steps, ..SMALL }).is_ok();
+        (0..).find(is_enough).unwrap()
+    };
+    assert_eq!(["true", "true | true", "true | true | true"].map(least), [4, 9, 14]);
+    let named = [
+        Excess::Steps(1_000_000),
+        Excess::Depth,
+        Excess::Time(10),
+        Excess::Memory(1 << 30),
+        Excess::Failure("its process was lost".to_owned()),
+    ];
+    insta::assert_snapshot!(named.map(|excess| excess.to_string()).join("\n"));
+}
+
+#[test]
+fn workers_end_for_a_reason() {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+    let (signal, exit) = (ExitStatus::from_raw, |code: i32| ExitStatus::from_raw(code << 8));
+    let abort = rustix::process::Signal::ABORT.as_raw();
+    let mut seen = String::new();
+    for (status, errors) in [
+        (signal(rustix::process::Signal::XCPU.as_raw()), ""),
+        (signal(abort), "thread 'jq' has overflowed its stack"),
+        (signal(abort), "memory allocation of 1 bytes failed"),
+        (exit(101), "capacity overflow"),
+        (exit(1), ""),
+    ] {
+        seen += &format!("{}\n", session::cause(status, errors, &Budget::default()));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+/// A program that does not compile has no answer, and none is given after that.
+#[test]
+fn programs_that_do_not_compile_have_no_answer() {
+    let programs = vec![(Purpose::Filter, "now".to_owned())];
+    let mut session = Session::start(programs).unwrap();
+    let input = Input::from(route());
+    let reasons = [0, 1].map(|_| session.conditions(&[0], &input).unwrap_err().excess.to_string());
+    assert_eq!(reasons, ["it does not compile", "its session is over"]);
 }

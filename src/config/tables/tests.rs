@@ -32,7 +32,7 @@ pub(crate) fn findings_of(text: String) -> String {
 /// Returns findings as `CODE at LINE `TEXT`: MESSAGE`, then what is related, and the hint.
 pub(crate) fn shown(found: &Diagnostics) -> String {
     let place = |place: &Place| {
-        let Some(span) = &place.span else { return "the file".to_owned() };
+        let Some(span) = &place.span else { return place.file.clone().unwrap_or_default() };
         let text = &span.source.text;
         let before = text[..span.range.start].lines().count().max(1);
         let line = before + usize::from(text[..span.range.start].ends_with('\n'));
@@ -311,6 +311,9 @@ a # "b
 a = "b" "c
 
 "a
+
+a = 1
+"b
 
 a = ["", "b
 
