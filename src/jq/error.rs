@@ -1,6 +1,6 @@
 //! Errors in the text of a program, with their positions.
 
-use super::library::{self, WITHHELD};
+use super::library;
 use crate::diag::suggest;
 use jaq_core::compile::Undefined;
 use jaq_core::load::lex::{self, Tok, Token};
@@ -144,7 +144,7 @@ pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), Prog
 /// Returns a name that the program uses and nothing defines.
 pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramError {
     let place = range(text, name);
-    if let Some((_, why)) = WITHHELD.iter().find(|(withheld, _)| *withheld == name) {
+    if let Some(why) = library::withheld(name) {
         return ProgramError::invalid(
             place,
             format!("`{name}` is not available: {why}"),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// Functions with inputs or effects other than the object, by name, each with the reason why it is
 /// not available. None is defined, so that programs that use them do not compile.
-pub(super) const WITHHELD: &[(&str, &str)] = &[
+const WITHHELD: &[(&str, &str)] = &[
     ("env", "it reads the environment"),
     ("$ENV", "it reads the environment"),
     ("$__prog_args", "it reads the command line"),
@@ -31,8 +31,9 @@ pub(super) const WITHHELD: &[(&str, &str)] = &[
 /// Functions of jq 1.8 that jaq does not define.
 const MISSING: &str = include_str!("library.jq");
 
-fn withheld(name: &str) -> bool {
-    WITHHELD.iter().any(|(withheld, _)| *withheld == name)
+/// Returns the reason why a function is not available; `None` for all others.
+pub(super) fn withheld(name: &str) -> Option<&'static str> {
+    WITHHELD.iter().find(|(withheld, _)| *withheld == name).map(|(_, why)| *why)
 }
 
 /// Functions that are written in jq.
@@ -43,7 +44,7 @@ pub(super) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
         .chain(jaq_std::defs())
         .chain(jaq_json::defs())
         .chain(missing.unwrap_or_default())
-        .filter(|definition| !withheld(definition.name))
+        .filter(|definition| withheld(definition.name).is_none())
 }
 
 /// Functions that are written in Rust.
@@ -51,7 +52,7 @@ pub(super) fn functions() -> impl Iterator<Item = Fun<Metered>> {
     jaq_core::funs::<Metered>()
         .chain(jaq_std::funs())
         .chain(jaq_json::funs())
-        .filter(|(name, ..)| !withheld(name))
+        .filter(|(name, ..)| withheld(name).is_none())
 }
 
 /// Returns every function by name and number of arguments.

@@ -36,7 +36,7 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
     for _ in 0..releases.len() {
         for (index, needs) in needs.iter().enumerate() {
             let after = needs.iter().map(|need| levels[*need] + 1).max();
-            levels[index] = after.unwrap_or(0).min(releases.len());
+            levels[index] = after.unwrap_or_default().min(releases.len());
         }
     }
 
