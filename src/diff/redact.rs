@@ -3,7 +3,7 @@
 //! Every secret is replaced by a numbered mark, the same one for the same text: a report shows that a
 //! secret changed, but not its content. Secrets are recognized by their location (a Secret, also
 //! embedded in another object), by their name (a key, an env var, a flag), and in text by
-//! `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
+//! `name=secret`, `name: secret`, `--name secret`, `Bearer secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
 
 use super::names::NAMES;
 use super::read::letters;
@@ -103,21 +103,24 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
         match value {
             // The value of a flag is the item after it.
             Json::Array(items) if key == "args" || key == "command" => arguments(items, marks),
-            Json::Array(items) => {
-                for item in items {
-                    if is_secret(key, item) { marks.mark(item) } else { walk(item, marks) }
-                }
-            }
-            // A map with `name` is a reference; other maps may contain the secret: `{user, pw}`.
-            Json::Object(inner) if looks_secret(key) && !inner.contains_key("name") => {
-                let holds = |key: &str, value: &Json| HOLDERS.contains(&key) && value.is_string();
-                let secrets = inner.iter_mut().filter(|(key, value)| holds(key, value));
-                secrets.for_each(|(_, value)| marks.mark(value));
-                in_map(inner, marks);
-            }
-            value if is_secret(key, value) => marks.mark(value),
-            value => walk(value, marks),
+            Json::Array(items) => items.iter_mut().for_each(|item| named(key, item, marks)),
+            value => named(key, value, marks),
         }
+    }
+}
+
+/// Redacts a value with this name.
+fn named(name: &str, value: &mut Json, marks: &mut Marks) {
+    match value {
+        // A map with `name` is a reference; other maps may contain the secret: `{user, pw}`.
+        Json::Object(inner) if looks_secret(name) && !inner.contains_key("name") => {
+            let holds = |key: &str, value: &Json| HOLDERS.contains(&key) && value.is_string();
+            let secrets = inner.iter_mut().filter(|(key, value)| holds(key, value));
+            secrets.for_each(|(_, value)| marks.mark(value));
+            in_map(inner, marks);
+        }
+        value if is_secret(name, value) => marks.mark(value),
+        value => walk(value, marks),
     }
 }
 
@@ -140,12 +143,18 @@ fn arguments(items: &mut [Json], marks: &mut Marks) {
     }
 }
 
-/// `name=` and `name: ` in text, before a possible secret.
+/// `name=`, `name: ` and `--name ` in text, before a possible secret. JSON in JSON escapes its quotes.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?m)([A-Za-z][A-Za-z0-9_.\-]*)(?:["']?[ \t]*=[ \t]*|["']?[ \t]*:[ \t]+|["'][ \t]*:|:$)"#,
+        r#"(?m)([A-Za-z][A-Za-z0-9_.\-]*)(?:(?:\\?["'])?[ \t]*=[ \t]*|(?:\\?["'])?[ \t]*:[ \t]+|\\?["'][ \t]*:|:$)|--([A-Za-z][A-Za-z0-9_.\-]*)[ \t]+"#,
     )
     .ok()
+});
+
+/// Credentials in an HTTP header, or in text that is nothing else.
+static IN_HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let header = r#"authorization\\?["']?[ \t]*[:=][ \t]*\\?["']?"#;
+    Regex::new(&format!(r#"(?i)((?:{header}|\A)(?:bearer|basic)[ \t]+)([^\s"'\\]+)"#)).ok()
 });
 
 /// A PEM private key.
@@ -173,13 +182,30 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         *text = done.into_owned();
     }
 
-    if let Some(pattern) = NAMED.as_ref().filter(|_| text.contains(['=', ':'])) {
+    if let Some(pattern) = IN_HEADER.as_ref() {
+        let header = |found: &Captures<'_>| {
+            // Other texts begin with these words, too: `Basic Install`.
+            let is_whole = found.get_match().end() == text.len()
+                && (found[1].to_lowercase().starts_with("bearer") || found[2].ends_with('='));
+            let is_header = found[1].len() > "bearer\t".len();
+            match is_reference(&found[2]) || !(is_whole || is_header) {
+                true => found[0].to_owned(),
+                false => format!("{}{}", &found[1], marks.number(&found[2])),
+            }
+        };
+        let done = pattern.replace_all(text, header).into_owned();
+        *text = done;
+    }
+
+    if let Some(pattern) = NAMED.as_ref().filter(|_| text.contains(['=', ':', '-'])) {
         let mut done = String::new();
         let mut at = 0;
         while let Some(found) = pattern.captures_at(text, at) {
             let start = found.get_match().end();
-            let marked = text[start..].trim_start_matches(['"', '\'']).starts_with(MARK);
-            if marked || !looks_secret(&found[1]) {
+            let Some(name) = found.get(1).or(found.get(2)).map(|name| name.as_str()) else { break };
+            let marked = text[start..].trim_start_matches(['"', '\'', '\\']).starts_with(MARK);
+            let is_flag = found.get(2).is_some() && text[start..].starts_with('-');
+            if marked || is_flag || !looks_secret(name) {
                 done.push_str(&text[at..start]);
                 at = start;
                 continue;
@@ -190,7 +216,7 @@ fn in_text(text: &mut String, marks: &mut Marks) {
             let Range { start, end } = secret;
             done.push_str(&text[at..start]);
             at = start;
-            if is_secret(&found[1], &Json::from(&text[start..end])) {
+            if is_secret(name, &Json::from(&text[start..end])) {
                 done.push_str(&marks.number(&text[start..end]));
                 at = end;
             }
@@ -230,6 +256,7 @@ fn block_below(text: &str, key: usize, value: usize) -> Option<Range<usize>> {
 /// Returns the range of the value at the start of `text`, up to the closing quote or the end of the
 /// word. `at` is the offset of `text`.
 fn first_value(text: &str, at: usize) -> Range<usize> {
+    let (text, at) = text.strip_prefix('\\').map_or((text, at), |text| (text, at + 1));
     let Range { start, end } = match text.chars().next().filter(|c| ['"', '\''].contains(c)) {
         Some(quote) => 1..text[1..].find(quote).map_or(text.len(), |at| at + 1),
         None => {
@@ -376,6 +403,13 @@ mod tests {
             json!({"config.yaml": "privateKey: -----BEGIN PRIVATE KEY-----hunter-----END PRIVATE KEY-----"}),
             json!({"config.json": "{\"password\":\"hunter\"}"}),
             json!({"env": [{"name": "DATABASE_URL", "value": "postgres://u:hunter@db/x"}]}),
+            json!({"config.json": "{\"a\": \"{\\\"password\\\": \\\"hunter\\\"}\"}"}),
+            json!({"command": ["sh", "-c", "mysql --password hunter --user me"]}),
+            json!({"args": ["--basic-auth=admin:hunter"]}),
+            json!({"args": ["--header=Authorization: Bearer hunter"]}),
+            json!({"env": [{"name": "AUTH_HEADER", "value": "Bearer hunter"}]}),
+            json!({"httpHeaders": [{"name": "Authorization", "value": "Basic hunter=="}]}),
+            json!({"credentials": [{"user": "u", "key": "hunter"}]}),
         ] {
             let text = after(content.clone());
             assert!(!text.contains("hunter") && !text.contains("1234567"), "{content}: {text}");
@@ -391,6 +425,11 @@ mod tests {
             json!({"image": "quay.io/example/token-operator:v1.2.3"}),
             json!({"args": ["--max-num-batched-tokens", "8192", "--max-tokens=64", "--tokenizer=a/b"]}),
             json!({"args": ["--token", "--verbose"]}),
+            json!({"command": ["sh", "-c", "run --token --verbose --token-file a"]}),
+            json!({"capabilities": "Basic Install"}),
+            json!({"text": "Basic features of the operator, and bearer tokens"}),
+            json!({"args": ["--header=Authorization: Bearer $(TOKEN)"]}),
+            json!({"credentials": [{"name": "db", "key": "password"}]}),
             json!({"args": ["--password=$(PASSWORD)"]}),
             json!({"passwordSecret": {"name": "db", "key": "password"}}),
             json!({"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}),

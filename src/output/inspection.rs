@@ -86,8 +86,8 @@ impl Inspection {
         Inspection::new(state).compare(&folder, chart, entries)
     }
 
-    /// Inspects the output directory for deployment files. Only they and the files listed in the
-    /// ownership file count.
+    /// Inspects the output directory for deployment files. They, the files listed in the ownership
+    /// file, and those beside them in their folders count: tools install a folder as a whole.
     fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let mut found = Inspection::new(State::There(Ownership::read(out)?));
         let mut entries = BTreeMap::new();
@@ -110,6 +110,15 @@ impl Inspection {
             for path in owned.sums.keys() {
                 // What is in the way of a file that is no longer wanted stays there.
                 add(path)?;
+            }
+        }
+
+        let folders: BTreeSet<&Path> =
+            files.iter().filter_map(|(path, _)| Path::new(path).parent()).collect();
+        for folder in folders.into_iter().filter(|folder| !folder.as_os_str().is_empty()) {
+            if obstacle(out, &folder.join(ownership::FILE_NAME))?.is_none() {
+                let beside = files_below(&out.join(folder))?.into_iter();
+                entries.extend(beside.map(|(path, metadata)| (folder.join(path), metadata)));
             }
         }
         found.compare(out, files, entries)

@@ -183,6 +183,26 @@ fn what_is_not_ours_is_not_replaced() {
     assert!(seen.stdout.contains("foreign out/helmfile.yaml"), "{}", seen.stdout);
 }
 
+/// Argo CD, Flux and `kubectl apply --filename FOLDER` install a folder as a whole.
+#[test]
+fn files_beside_deployment_files_are_foreign() {
+    let case = case();
+    run(&case, &["build"], 0);
+    let files =
+        ["out/argocd/a.yaml", "out/argocd/applications/a/b.yaml", "out/flux/releases/c.yaml"];
+    for file in files {
+        case.write(file, "kind: ConfigMap\n");
+        let seen = run(&case, &["build", "--check"], 1);
+        assert!(seen.stdout.contains(&format!("foreign {file}\n")), "{}", seen.stdout);
+        let seen = run(&case, &["build", "--replace"], 2);
+        assert!(seen.stderr.contains("error[not-ours]"), "{}", seen.stderr);
+        std::fs::remove_file(case.path(file)).expect("a file");
+    }
+    // Beside the folders, files are the user's own.
+    case.write("out/notes.yaml", "kind: ConfigMap\n");
+    run(&case, &["build", "--check"], 0);
+}
+
 #[test]
 fn edits_are_not_lost() {
     let case = case();

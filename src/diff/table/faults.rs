@@ -413,7 +413,7 @@ fn webhooks_need_a_service_of_the_chart() {
     assert_eq!(faults(vec![hook("ns"), within("other", service())]), ["backend-missing"]);
 }
 
-/// What the API server refuses is new only where the old object had it not.
+/// Refusals are reported where the old object had none.
 #[test]
 fn refusals_that_the_old_object_had_are_not_reported() {
     let service = |name: &str, ports: Json| {
