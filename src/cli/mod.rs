@@ -87,7 +87,11 @@ impl Invocation<'_> {
 
     /// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
     fn configuration(&mut self) -> Option<Config> {
-        let config = Config::read(&self.global.config, &mut self.diagnostics)?;
+        self.read_with(Config::read)
+    }
+
+    fn read_with(&mut self, read: fn(&Path, &mut Diagnostics) -> Option<Config>) -> Option<Config> {
+        let config = read(&self.global.config, &mut self.diagnostics)?;
         self.output.configured(&config);
         Some(config)
     }
@@ -113,7 +117,7 @@ impl Invocation<'_> {
             let (base, access) = (Path::new(""), access::access(self.global));
             return Some((None, SourceResolver::new(base, &[], &[], &network, &limits, access)));
         }
-        let config = self.configuration()?;
+        let config = self.read_with(Config::read_any)?;
         let sources = self.sources(&config);
         Some((Some(config), sources))
     }

@@ -14,10 +14,24 @@ const SIZE_LIMIT: u64 = 1 << 20;
 pub const COMMAND_LINE: &str = "command line";
 
 impl Config {
+    /// Reads the file at `path` as [`Config::read_any`] does, and reports an error if it has nothing
+    /// to build.
+    pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
+        let config = Config::read_any(path, diagnostics)?;
+        if config.tables().next().is_none() {
+            let hint = "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n[[bundle]]\nname = \
+                \"my-operator\"\nimage = \"registry.example.com/team/my-operator-bundle:1.0\"";
+            let place = Place::file(path.display().to_string());
+            diagnostics.error(Code::MissingKey, place, "the configuration has no bundle", hint);
+            return None;
+        }
+        Some(config)
+    }
+
     /// Reads and checks the file at `path`, as [`Config::parse`] does.
     ///
     /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
-    pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
+    pub fn read_any(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
         let text = content(path).map_err(|(why, hint)| {
             let message = format!("cannot read the configuration: {why}");
             let place = Place::file(path.display().to_string());

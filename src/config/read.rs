@@ -184,11 +184,6 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
         reader.defaults = table.defaults.clone();
     }
 
-    // No single key is required: any of these tables is enough, in any of the files.
-    let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
-    if !files.iter().any(has_tables) {
-        reader.no_bundle();
-    }
     let mut parts = vec![(main_source, root)];
     for (source, tree) in included {
         reader.source = source;
@@ -256,12 +251,6 @@ fn tables<'a>(
         })
     };
     let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
-    // `bundle = []`; a file without the key has been reported.
-    let first_part = parts.first().filter(|(_, root)| root.has("bundle"));
-    if let (0, Some((source, _))) = (count, first_part) {
-        reader.source = source;
-        reader.no_bundle();
-    }
     if let Some((source, _, range)) = TABLES.iter().flat_map(|key| all(key)).nth(BUNDLE_LIMIT) {
         let message = format!("the configuration has {count} bundles");
         let hint = format!("split it: one configuration can have {BUNDLE_LIMIT}");

@@ -196,14 +196,6 @@ impl Reader<'_> {
         self.error(Code::UnknownKey, range, message, hint);
     }
 
-    /// Reports that no file has a bundle, which no line is to blame for.
-    pub(crate) fn no_bundle(&mut self) {
-        let hint = "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n[[bundle]]\nname = \
-            \"my-operator\"\nimage = \"registry.example.com/team/my-operator-bundle:1.0\"";
-        let place = Place::file(&self.source.name);
-        self.found.error(Code::MissingKey, place, "the configuration has no bundle", hint);
-    }
-
     fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
         let names = match suggest::list(table.exactly_one_of).rsplit_once(", ") {
             Some((others, last)) => format!("{others} or {last}"),

@@ -149,40 +149,6 @@ fn a_version_without_its_end_is_any_that_begins_so() {
 }
 
 #[test]
-fn nothing_to_build() {
-    insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
-    error[missing-key]: the configuration has no bundle
-    --> bundles.toml
-     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
-             [[bundle]]
-             name = "my-operator"
-             image = "registry.example.com/team/my-operator-bundle:1.0"
-
-    1 error
-    "#);
-    insta::assert_snapshot!(shown("bundle = []\n"), @r#"
-    error[missing-key]: the configuration has no bundle
-    --> bundles.toml
-     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
-             [[bundle]]
-             name = "my-operator"
-             image = "registry.example.com/team/my-operator-bundle:1.0"
-
-    1 error
-    "#);
-    insta::assert_snapshot!(shown(""), @r#"
-    error[missing-key]: the configuration has no bundle
-    --> bundles.toml
-     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
-             [[bundle]]
-             name = "my-operator"
-             image = "registry.example.com/team/my-operator-bundle:1.0"
-
-    1 error
-    "#);
-}
-
-#[test]
 fn syntax_errors_come_together() {
     insta::assert_snapshot!(shown(r#"
 [[bundle]]

@@ -168,3 +168,20 @@ fn parsed_filter() -> Filter {
     let bundle = "[defaults]\nexclude = ['.a']\n[[bundle]]\nname = \"a\"\npath = \"a\"\n";
     crate::tests::parsed(bundle).bundles[0].settings.exclude[0].clone()
 }
+
+/// `inspect` and `diff` of bundles need none.
+#[test]
+fn a_build_needs_a_bundle() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("bundles.toml");
+    for text in ["# later\n[output]\ndir = \"out\"\n", "bundle = []\n", ""] {
+        fs::write(&path, text).unwrap();
+        let mut found = Diagnostics::new();
+        assert!(Config::read_any(&path, &mut found).is_some() && found.is_empty(), "{text}");
+        assert!(Config::read(&path, &mut found).is_none());
+        let said = found.iter().map(|one| (one.message.as_str(), one.hint.is_some()));
+        assert_eq!(said.collect::<Vec<_>>(), [("the configuration has no bundle", true)]);
+    }
+    fs::write(&path, "[[bundle]]\nname = \"a\"\npath = \"a\"\n").unwrap();
+    assert!(Config::read(&path, &mut Diagnostics::new()).is_some());
+}
