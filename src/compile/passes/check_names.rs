@@ -76,9 +76,15 @@ fn all_of(object: &Object) -> Vec<&Condition> {
 /// Returns the reason why the name is invalid, if it is.
 ///
 /// Kubernetes: names of RBAC objects are path segments, those of Services DNS labels that start
-/// with a letter, all others DNS subdomains.
+/// with a letter, all others DNS subdomains. The name of a Job is a label of its pods, that of a CronJob
+/// gets 11 characters more in its Jobs.
 fn refused(object: &Object, name: &str) -> Option<String> {
-    let limit = if object.kind() == "Service" && object.group().is_empty() { 63 } else { 253 };
+    let is_service = object.kind() == "Service" && object.group().is_empty();
+    let limit = match (object.group(), object.kind()) {
+        ("", "Service") | ("batch", "Job") => 63,
+        ("batch", "CronJob") => 52,
+        _ => 253,
+    };
     if name.len() > limit {
         return Some(format!("it has {} characters; the limit is {limit}", name.len()));
     }
@@ -86,7 +92,7 @@ fn refused(object: &Object, name: &str) -> Option<String> {
         let bad = matches!(name, "." | "..") || name.contains(['/', '%']);
         return bad.then(|| "it is not a valid path segment".to_owned());
     }
-    if limit == 63 && (name.contains('.') || name.starts_with(|c: char| c.is_ascii_digit())) {
+    if is_service && (name.contains('.') || name.starts_with(|c: char| c.is_ascii_digit())) {
         let why = "Service names must not have dots and must start with a letter";
         return Some(why.to_owned());
     }
@@ -104,6 +110,8 @@ mod tests {
             ("v1", "ConfigMap", 253),
             ("rbac.authorization.k8s.io/v1", "ClusterRole", 253),
             ("v1", "Service", 63),
+            ("batch/v1", "Job", 63),
+            ("batch/v1", "CronJob", 52),
             ("serving.knative.dev/v1", "Service", 253),
         ] {
             let found = |length: usize| {

@@ -126,6 +126,11 @@ rules! {
     /// They matter only to selectors and to tools that read them.
     METADATA "metadata-changed" Info counted
         "Nothing, unless your own selectors or tools use them.";
+    /// Order of init containers changed.
+    ///
+    /// They run one after the other.
+    INIT_ORDER "init-order-changed" Risky(Unavailable)
+        "Check that none needs what a later one does.";
     /// Order of list items changed.
     ///
     /// The items are the same.
@@ -317,8 +322,13 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     match (context.shape().as_slice(), &edit.old, &edit.new) {
         ([], None, Some(_)) => found(&ADDED, "new object"),
         ([], Some(_), None) => found(&REMOVED, "object removed"),
-        _ if is_reordered() => {
-            found(&ORDER, format!("{}: same items in another order", context.label()))
+        (shape, ..) if is_reordered() => {
+            let rule = if matches!(shape, [.., "initContainers", "[order]"]) {
+                &INIT_ORDER
+            } else {
+                &ORDER
+            };
+            found(rule, format!("{}: same items in another order", context.label()))
         }
         ([.., "description" | "title" | "example"], ..) if in_schema => {
             found(&DESCRIPTION, "description changed")

@@ -599,6 +599,17 @@ pub(super) fn objects() -> Vec<Case> {
             ],
         ),
         (
+            "init-order-changed",
+            [
+                pod_spec(json!({"initContainers": [{"name": "a"}, {"name": "b"}]})),
+                pod_spec(json!({"initContainers": [{"name": "b"}, {"name": "a"}]})),
+            ],
+            [
+                pod_spec(json!({"containers": [{"name": "a"}, {"name": "b"}]})),
+                pod_spec(json!({"containers": [{"name": "b"}, {"name": "a"}]})),
+            ],
+        ),
+        (
             "field-changed",
             [
                 one(object("v1", "Endpoints", "m", json!({"a": "1"}))),
