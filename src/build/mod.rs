@@ -9,7 +9,7 @@ use crate::deploy::{self, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{Changes, ChartFiles, Mode, OutputDirectory, Staged, outdated};
+use crate::output::{Changes, ChartFiles, Mode, OutputDirectory, Staged, outdated, report_orphans};
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::pipeline::{self, Inputs};
 use crate::source::SourceResolver;
@@ -112,15 +112,20 @@ fn run<'r>(
         outdated(out, dir, version, keep, diagnostics)
     };
     let outdated: Vec<PathBuf> = charts.iter().flat_map(outdated_of).collect();
+    // Without all bundles, charts of the others would look like orphans.
+    if let Some(files) = &deployment_files {
+        let dirs =
+            charts.iter().map(|chart| chart.dir.as_path()).chain(files.keys().map(Path::new));
+        let dirs: Vec<&Path> = dirs.collect();
+        let argocd = config.deploy.argocd.as_ref();
+        let are_installed = argocd.is_some_and(|argocd| argocd.discovery.is_some());
+        report_orphans(out, &dirs, are_installed, diagnostics)?;
+    }
     config.set_levels(diagnostics);
     diagnostics.no_errors()?;
 
     // The directory is missing only after an error that is reported above.
     let changes = directory?.finish(&staged, &outdated, deployment_files.as_ref(), diagnostics)?;
-    // Without all bundles, charts of the others would look like orphans.
-    if request.mode == Mode::Check && names.is_empty() {
-        changes.differences.warn_about_orphans(out, diagnostics);
-    }
     let is_stale = new_lock != lock;
     // Written last, so that the lock file never has a bundle that was not built.
     let written = match request.mode {

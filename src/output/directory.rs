@@ -6,7 +6,7 @@
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
-use super::comparison::{Comparison, orphans};
+use super::comparison::Comparison;
 use super::failure::error;
 use super::inspection::{Inspection, State};
 use super::lock::{LOCK, Lock};
@@ -165,7 +165,6 @@ impl OutputDirectory {
             charts.iter().for_each(|chart| changes.differences.append(chart.differences.clone()));
             // `keep` removes them in a build.
             changes.differences.extra.extend(outdated.iter().cloned());
-            changes.differences.orphans = diagnostics.report(orphans(&self.out, &dirs))?;
             return Some(changes);
         }
         let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);

@@ -459,6 +459,14 @@ fn directories_of_models_are_discovered() {
     let ignored = application["spec"]["ignoreDifferences"].as_array().expect("differences");
     assert!(ignored.iter().any(|one| one["kind"] == "Service"));
     assert!(!case.read("out/argocd/applicationset.yaml").contains("lamp-operator"));
+
+    // Argo CD would install any other folder as well.
+    case.write("out/notes/notes.yaml", "a: b\n");
+    for mode in [["build", "--quiet"], ["build", "--check"]] {
+        let seen = run(&case, &mode, 2);
+        assert!(seen.stderr.contains("`discover` installs `notes`"), "{}", seen.stderr);
+        assert_eq!(seen.stderr.matches("error[").count(), 1, "{}", seen.stderr);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Home, WRITE, chart, codes, lws, write_with};
 use bundle2chart::diag::{Diagnostics, human};
-use bundle2chart::output::{self, DeploymentFiles, Mode, OutputDirectory};
+use bundle2chart::output::{self, DeploymentFiles, Mode, OutputDirectory, report_orphans};
 use std::fs;
 
 /// Deployment files with the same content.
@@ -183,7 +183,8 @@ const WARNINGS: &[Row] = &[
     ("orphans", |home| {
         home.write(&[lws("1.0.0"), chart("flat", "1.0.0", &[])]);
         let mut found = Diagnostics::new();
-        super::compare(&home.out(), &[]).unwrap().warn_about_orphans(&home.out(), &mut found);
+        report_orphans(&home.out(), &[], false, &mut found).unwrap();
+        report_orphans(&home.out(), &[], true, &mut found).unwrap();
         found
     }),
     ("a file that was added while its directory became a file", |home| {
