@@ -1,11 +1,12 @@
 //! Results go to stdout, diagnostics and notes to stderr. What leaves the program is a document of
-//! a renderer that escapes, or [`Lines`].
+//! a renderer that escapes, or [`Lines`]; passwords in URLs are hidden in both.
 
 use super::repository::Repository;
 use super::{Colour, Exit, Format, Global, MessageFormat};
 use crate::config::Config;
 use crate::diag::{self, Diagnostic, Diagnostics};
 use crate::escape::Lines;
+use crate::escape::login::without_logins;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 /// The two streams and how to use them.
@@ -154,6 +155,7 @@ impl Output {
 
     /// Prints a document that its renderer has already escaped.
     pub(super) fn document(&mut self, text: &str) {
+        let text = without_logins(text);
         if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
             // A closed pipe (for example `| head`) is not an error.
             self.broken |= error.kind() != ErrorKind::BrokenPipe;
@@ -162,7 +164,7 @@ impl Output {
 
     fn write_stderr(&mut self, text: &str) {
         // Errors of stderr cannot be reported anywhere.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        let _ = std::io::stderr().lock().write_all(without_logins(text).as_bytes());
     }
 
     /// Flushes stdout and returns the exit, which is an error if writing failed.

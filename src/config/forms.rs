@@ -4,7 +4,7 @@ use super::Text;
 use super::declare::{Form, Key, Kind};
 use super::reader::{Node, Reader, as_json};
 use crate::diag::Code;
-use crate::ir::label_fault;
+use crate::ir::{ImageReference, label_fault};
 use regex::Regex;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -262,7 +262,7 @@ impl Rule for Reference {
 
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
         let name = &key.name;
-        if let Some((scheme, rest)) = text.split_once("://") {
+        if let Some((scheme, rest)) = ImageReference::scheme(text) {
             let message =
                 format!("`{name}` starts with `{scheme}://`, which image references do not have");
             return Some((message, format!("write `{rest}`")));

@@ -16,6 +16,7 @@ use super::tables::{deploy, mirror, registry, verify};
 use super::{BundleConfig, Config, ServingConfig, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::serving;
+use bundle2chart_model::escape::login::logins;
 use check::Draft;
 use std::ops::Range;
 use std::path::Path;
@@ -87,6 +88,7 @@ impl Config {
         let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
         // A tree with syntax errors lacks keys, which would be reported as missing.
         let is_toml = !reader.found.has_errors();
+        reader.found.extend(sources.iter().flat_map(|source| passwords(source)));
         let config = is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>())).flatten();
 
         // The trees are sorted by key; people read the files from the top.
@@ -97,6 +99,18 @@ impl Config {
         diagnostics.since(start).sort_by_key(place);
         config.filter(|_| !diagnostics.has_errors_since(start))
     }
+}
+
+/// Reports logins, whichever key or comment has them, because the file is committed.
+fn passwords(source: &Arc<SourceText>) -> impl Iterator<Item = Diagnostic> {
+    logins(&source.text).map(|login| {
+        Diagnostic::error(Code::InvalidValue, "a URL with a password")
+            .at(Place::span(Span::new(source, login)))
+            .hint(
+                "remove it, and make it invalid if the file was shared; registries are read with what \
+                `podman login` or `docker login` stores",
+            )
+    })
 }
 
 /// Returns the position of a place: the index of its file, and the offset in it.

@@ -26,7 +26,7 @@ impl Reference {
             let message = format!("invalid image reference `{}`: {why}", text.escape_debug());
             Err(failure(Code::InvalidReference, message, hint))
         };
-        if let Some((scheme, rest)) = text.split_once("://") {
+        if let Some((scheme, rest)) = ImageReference::scheme(text) {
             return invalid(
                 &format!("it starts with `{}://`", scheme.escape_debug()),
                 &format!("write `{}`", rest.escape_debug()),

@@ -629,3 +629,24 @@ fn a_report_is_one_document() {
     assert!(serde_json::from_str::<Json>(&seen.stdout).is_ok(), "{}", seen.text());
     assert!(seen.stderr.contains("lamp-operator"), "{}", seen.text());
 }
+
+/// The configuration is committed, and logs of CI are read by many.
+#[test]
+fn passwords_in_urls_are_refused_and_not_printed() {
+    let case = Case::new();
+    let bundle = "[[bundle]]\nname = \"a\"\nimage = ";
+    let urls =
+        ["https://user:hunter2@registry.example.com/x/y:1", "oci://user:hunter2@a.example/x:1"];
+    for format in ["human", "json", "github", "sarif"] {
+        for url in urls {
+            case.write("bundles.toml", format!("# was {url}\n{bundle}\"{url}\"\n"));
+            let commands: [&[&str]; 4] = [&["build"], &["lock"], &["inspect", url], &["add", url]];
+            for command in commands {
+                let seen = case.run(&[command, &["--message-format", format]].concat());
+                assert_eq!(seen.code, Some(2), "{}", seen.text());
+                assert!(seen.text().contains("URL with a password"), "{}", seen.text());
+                assert!(!seen.text().contains("hunter2"), "{}", seen.text());
+            }
+        }
+    }
+}

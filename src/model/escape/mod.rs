@@ -7,6 +7,7 @@
 //!
 //! Nothing is removed: hidden characters are shown by code point, as `\u{1b}`.
 
+pub mod login;
 pub mod markdown;
 pub mod shell;
 

@@ -1,5 +1,7 @@
 //! Helm expressions, as data.
 
+use crate::escape::login::logins;
+
 /// A path into `.Values`, for example `pullSecret.name`. Segments are never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValuesPath(Vec<String>);
@@ -106,6 +108,14 @@ impl ImageReference {
             Some(_) => (DOCKER_HUB, reference.to_owned()),
             None => (DOCKER_HUB, format!("library/{reference}")),
         }
+    }
+
+    /// Returns the scheme that somebody wrote before a reference, and the reference without a login.
+    pub fn scheme(text: &str) -> Option<(&str, &str)> {
+        let (scheme, rest) = text.split_once("://")?;
+        let start = text.len() - rest.len();
+        let login = logins(text).find(|login| login.start == start);
+        Some((scheme, login.map_or(rest, |login| &text[login.end + 1..])))
     }
 
     /// Returns true if the part of a reference before its first slash is a registry.
