@@ -3,6 +3,7 @@
 use super::{BUILD_REPORT, Outcome, next_steps};
 use crate::chart;
 use crate::escape::Lines;
+use crate::output::Comparison;
 use crate::pipeline::upgrade::BuiltChart;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,24 +19,16 @@ impl Outcome<'_> {
         lines
     }
 
-    /// Returns a line for each file that a check found to differ.
-    pub(crate) fn differences(&self) -> Lines {
-        let (comparison, out) = (&self.changes.differences, self.request.out);
-        let mut lines = Lines::new();
-        for (word, paths) in [
-            ("missing", &comparison.missing),
-            ("stale", &comparison.stale),
-            ("extra", &comparison.extra),
-            ("foreign", &comparison.foreign),
-        ] {
-            for path in paths {
-                lines.push(format!("{word} {}", out.join(path).display()));
-            }
-        }
-        if self.lock.is_stale {
-            lines.push(format!("stale {}", self.lock_path.display()));
-        }
-        lines
+    /// Returns each file that a check found to differ, and the difference in a word.
+    pub(crate) fn differences(&self) -> Vec<(&'static str, String)> {
+        let Comparison { missing, stale, extra, foreign, .. } = &self.changes.differences;
+        let lists =
+            [("missing", missing), ("stale", stale), ("extra", extra), ("foreign", foreign)];
+        let in_out = lists.into_iter().flat_map(|(word, paths)| {
+            paths.iter().map(move |path| (word, self.request.out.join(path).display().to_string()))
+        });
+        let lock = self.lock.is_stale.then(|| ("stale", self.lock_path.display().to_string()));
+        in_out.chain(lock).collect()
     }
 
     /// Returns true if a check found nothing that differs.

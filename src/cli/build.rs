@@ -74,7 +74,7 @@ impl Build {
         if !self.check {
             return Some((Exit::Clean, outcome.written()));
         }
-        output.list(&outcome.differences());
+        output.differences(&outcome.differences(), &outcome.verdict(), diagnostics);
         let exit = if outcome.is_current() { Exit::Clean } else { Exit::Findings };
         Some((exit, Lines::from_iter([outcome.verdict()])))
     }

@@ -4,7 +4,7 @@
 use super::repository::Repository;
 use super::{Colour, Exit, Format, Global, MessageFormat};
 use crate::config::Config;
-use crate::diag::{self, Diagnostic, Diagnostics};
+use crate::diag::{self, Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
 use crate::escape::login::without_logins;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -146,6 +146,24 @@ impl Output {
             MessageFormat::Human => self.document(lines.as_str()),
             _ => self.note(lines),
         }
+    }
+
+    /// Lists files that a check found to differ, each with a word, and what to do; programs get them as
+    /// findings.
+    pub(super) fn differences(
+        &mut self,
+        files: &[(&str, String)],
+        remedy: &str,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if self.format == MessageFormat::Human {
+            return self.list(&files.iter().map(|(word, file)| format!("{word} {file}")).collect());
+        }
+        diagnostics.extend(files.iter().map(|(word, file)| {
+            Diagnostic::warning(Code::OutOfDate, format!("{file} is {word}"))
+                .at(Place::file(file))
+                .hint(remedy)
+        }));
     }
 
     /// Prints lines as the result.

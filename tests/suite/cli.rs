@@ -147,7 +147,16 @@ fn build_fixtures() {
     assert!(seen.stderr.contains("run `bundle2chart build --replace`"), "{}", seen.stderr);
     let seen = case.run(&["build", "--check", "--message-format", "json"]);
     assert_eq!(seen.code, Some(1));
-    seen.stdout.lines().map(json).for_each(drop);
+    // What a program reads says why the check failed.
+    let found: Vec<Value> = seen.stdout.lines().map(json).collect();
+    let stale = found.iter().filter(|found| found["code"] == "out-of-date");
+    let messages: Vec<&str> = stale.filter_map(|found| found["message"].as_str()).collect();
+    let expected = [
+        format!("{crds} is missing"),
+        "out/mesh-operator/2.3.1/values.yaml is stale".to_owned(),
+        "out/pod-group-operator/1.0.0/templates/mine.yaml is foreign".to_owned(),
+    ];
+    assert_eq!(messages, expected);
 }
 
 #[test]

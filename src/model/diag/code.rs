@@ -308,6 +308,12 @@ codes! {
     /// bundle2chart wrote this chart, but no `[[bundle]]` has its name any more. It is kept because
     /// it may still be in use. Delete it when it is not.
     OrphanChart "orphan-chart" Warning;
+    /// A check found a file that is not as a build writes it.
+    ///
+    /// The file is missing, stale (another content), extra (a build removes it) or foreign (not written
+    /// by bundle2chart, so that a build refuses it). Reported by `build --check` in the formats for
+    /// programs; people get a list.
+    OutOfDate "out-of-date" Warning;
     /// Invalid path of a chart or of a file in it.
     ///
     /// Paths are relative and `/`-separated, without empty segments, `.`, `..`, backslashes and
