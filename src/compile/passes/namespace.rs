@@ -29,33 +29,41 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
     }
 }
 
-/// The group of all ServiceAccounts of a namespace begins with this.
-const ACCOUNTS_OF: &str = "system:serviceaccounts:";
+/// The name of the group of all ServiceAccounts of a namespace, and that of a ServiceAccount's user,
+/// before the namespace (Kubernetes: apiserver/pkg/authentication/serviceaccount).
+const ACCOUNT_NAMES: [(&str, &str); 2] =
+    [("Group", "system:serviceaccounts:"), ("User", "system:serviceaccount:")];
 
 /// Rewrites the namespace of subjects: ServiceAccounts of this chart, those in a namespace that the
-/// bundle calls its own, and the group of all ServiceAccounts of such a namespace.
+/// bundle calls its own, their users, and the group of all ServiceAccounts of such a namespace.
 fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
     let is_of_bundle = !matches!(object.origin, Origin::Overlay { .. });
+    let meant = |namespace: &str, name: &str| {
+        // In a bundle, an account of the chart under a foreign namespace is a leftover of the
+        // vendor's kustomization.
+        let is_leftover = is_of_bundle && accounts.contains(name);
+        let own = is_leftover || namespace.is_empty();
+        context.namespace(namespace).or(own.then_some(Expr::ReleaseNamespace))
+    };
     for subject in maps_mut(&mut object.root, "subjects") {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
-        if text("kind") != "ServiceAccount" {
-            // Users and other groups belong to no namespace.
-            let group = text("name").strip_prefix(ACCOUNTS_OF);
-            if group.and_then(|namespace| context.namespace(namespace))
-                == Some(Expr::ReleaseNamespace)
-            {
-                let name = vec![Part::Text(ACCOUNTS_OF.to_owned()), Part::ReleaseNamespace];
-                subject.insert("name".to_owned(), Value::Expr(Expr::Concat(name)));
+        let (kind, name) = (text("kind"), text("name"));
+        if kind == "ServiceAccount" {
+            if let Some(namespace) = meant(text("namespace"), name) {
+                subject.insert("namespace".to_owned(), Value::Expr(namespace));
             }
             continue;
         }
-        let meant = context.namespace(text("namespace"));
-        // In a bundle, an account of the chart under a foreign namespace is a leftover of the
-        // vendor's kustomization.
-        let is_leftover = is_of_bundle && accounts.contains(text("name"));
-        let own = is_leftover || text("namespace").is_empty();
-        if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
-            subject.insert("namespace".to_owned(), Value::Expr(namespace));
+        // Other users and groups belong to no namespace.
+        let start = ACCOUNT_NAMES.iter().find(|(of, start)| *of == kind && name.starts_with(start));
+        let Some((_, start)) = start else { continue };
+        let rest = &name[start.len()..];
+        let end = rest.find(':').unwrap_or(rest.len());
+        let (namespace, account) = rest.split_at(end);
+        if meant(namespace, account.trim_start_matches(':')) == Some(Expr::ReleaseNamespace) {
+            let mut parts = vec![Part::Text((*start).to_owned()), Part::ReleaseNamespace];
+            parts.extend((!account.is_empty()).then(|| Part::Text(account.to_owned())));
+            subject.insert("name".to_owned(), Value::Expr(Expr::Concat(parts)));
         }
     }
 }
@@ -329,6 +337,7 @@ metadata: {{name: webhook-service}}
     fn subjects_of_the_chart_are_in_the_release_namespace() {
         let account = |rest: &str| format!("{{kind: ServiceAccount{rest}}}");
         let group = |name: &str| format!("{{kind: Group, name: '{name}'}}");
+        let user = |name: &str| format!("{{kind: User, name: 'system:serviceaccount:{name}'}}");
         for kind in ["RoleBinding", "ClusterRoleBinding"] {
             for (subject, key, expected) in [
                 // Of a namespace that the bundle calls its own, of the chart, and of its pods.
@@ -346,6 +355,9 @@ metadata: {{name: webhook-service}}
                 (group("system:serviceaccounts:other"), "name", "system:serviceaccounts:other"),
                 (group("widget-system"), "name", "widget-system"),
                 ("{kind: User, name: shipped}".to_owned(), "name", "shipped"),
+                (user("widget-system:other"), "name", "system:serviceaccount:widgets:other"),
+                (user("elsewhere:pods"), "name", "system:serviceaccount:widgets:pods"),
+                (user("elsewhere:other"), "name", "system:serviceaccount:elsewhere:other"),
             ] {
                 let (binding, _) = rewritten(&mut sample::bundle(&format!(
                     "
