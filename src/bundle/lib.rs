@@ -32,7 +32,7 @@ pub use position::Positions;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements, served_apis};
 pub use type_walk::MissingField;
-pub use typed::{TypeCheck, TypeMismatch, api_version, check_object, checked_kinds};
+pub use typed::{TypeCheck, TypeMismatch, check_object, checked_kinds, served_version};
 
 use crate::ir::{Object, UpgradeEdges};
 use crate::source::ImageIdentity;

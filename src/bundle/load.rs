@@ -295,10 +295,9 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let is_kustomization = api_version.starts_with("kustomize.config.k8s.io/");
         // Files of other programs have the form of objects, such as kubeconfigs.
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_of_program = document.value.get("metadata").is_none()
             && !(api_version.is_empty() || kind.is_empty() || kind.ends_with("List"))
-            && super::api_version(group, kind).is_none();
+            && super::served_version(api_version, kind).is_none();
         if api_version.is_empty() || kind.is_empty() || is_kustomization || is_of_program {
             let message = match kind {
                 "" => "document without apiVersion and kind is not checked".to_owned(),

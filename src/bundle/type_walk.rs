@@ -13,12 +13,14 @@ use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
 
 /// Required fields whose zero value the API server accepts, with their type.
-const ZERO_IS_VALID: [(&str, &str); 6] = [
+const ZERO_IS_VALID: [(&str, &str); 7] = [
     ("CustomResourceDefinitionVersion", "served"),
     ("CustomResourceDefinitionVersion", "storage"),
     ("HTTPHeader", "value"),
     // Of ServiceAccounts and pods: nothing is pulled with it.
     ("LocalObjectReference", "name"),
+    // A namespace without limits.
+    ("LimitRangeSpec", "limits"),
     // The first logical unit.
     ("ISCSIVolumeSource", "lun"),
     ("SleepAction", "seconds"),

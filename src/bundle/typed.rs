@@ -6,12 +6,18 @@ use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service, ServiceAccount};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::{v1, v2};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, LimitRange, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Secret, Service,
+    ServiceAccount,
+};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -63,9 +69,9 @@ impl<T: DeserializeOwned + Serialize> ApiType for T {}
 /// Group, `apiVersion` and `kind` of a type, and the check against it.
 type Row = (&'static str, &'static str, &'static str, fn(Json) -> TypeCheck);
 
-/// Built-in kinds that a bundle contains or that OLM creates from its CSV. Kubernetes has no other
-/// version of them any more.
-const TYPES: [Row; 15] = [
+/// Built-in kinds that a bundle contains, that OLM creates from its CSV or that overlays add, in all
+/// versions that Kubernetes serves; of one kind the current version first.
+const TYPES: [Row; 29] = [
     row::<MutatingWebhookConfiguration>(),
     row::<ValidatingWebhookConfiguration>(),
     row::<CustomResourceDefinition>(),
@@ -81,6 +87,20 @@ const TYPES: [Row; 15] = [
     row::<Secret>(),
     row::<Service>(),
     row::<ServiceAccount>(),
+    row::<DaemonSet>(),
+    row::<StatefulSet>(),
+    row::<v2::HorizontalPodAutoscaler>(),
+    row::<v1::HorizontalPodAutoscaler>(),
+    row::<CronJob>(),
+    row::<Job>(),
+    row::<LimitRange>(),
+    row::<Namespace>(),
+    row::<PersistentVolumeClaim>(),
+    row::<Pod>(),
+    row::<ResourceQuota>(),
+    row::<Ingress>(),
+    row::<IngressClass>(),
+    row::<StorageClass>(),
 ];
 
 const fn row<T: ApiType + Resource>() -> Row {
@@ -92,11 +112,12 @@ pub fn checked_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     TYPES.iter().map(|(_, version, kind, _)| (*version, *kind))
 }
 
-/// Returns the current `apiVersion` of a built-in kind, by group and kind; `None` for kinds that
-/// bundles do not ship.
-pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
-    let row =
-        TYPES.iter().find(|(its_group, _, its_kind, _)| (*its_group, *its_kind) == (group, kind));
+/// Returns the `apiVersion` of a built-in kind: this one if Kubernetes serves it, else the current one
+/// of its group; `None` for other kinds.
+pub fn served_version(api_version: &str, kind: &str) -> Option<&'static str> {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let of_kind = || TYPES.iter().filter(|row| (row.0, row.2) == (group, kind));
+    let row = of_kind().find(|row| row.1 == api_version).or_else(|| of_kind().next());
     row.map(|(_, version, ..)| *version)
 }
 
@@ -126,7 +147,10 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     mismatches.truncate(MOST);
     drop_zeros(&mut json);
     let missing = read_as::<T>(&json).map(|read| walk(&read.value, &json).missing);
-    TypeCheck { mismatches, unknown_fields: read.unknown, missing: missing.unwrap_or_default() }
+    let mut missing = missing.unwrap_or_default();
+    // Controllers write it, and the API server ignores that of an applied object.
+    missing.retain(|found| !found.path.starts_with(".status"));
+    TypeCheck { mismatches, unknown_fields: read.unknown, missing }
 }
 
 /// Maximum number of reported values per tree.
@@ -476,6 +500,13 @@ mod tests {
 
     #[test]
     fn null_is_nothing() {
+        let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"spec": {"containers": [{"name": "a"}]}},
+        }, "status": {"updatedReplicas": 0}});
+        assert_eq!(check_object(set), TypeCheck::default());
+        let range = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {}, "spec": {"limits": []}});
+        assert_eq!(check_object(range), TypeCheck::default());
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "data": null});
         assert_eq!(check_object(map), TypeCheck::default());
         let deployment = json!({
@@ -489,9 +520,12 @@ mod tests {
 
     #[test]
     fn kinds_by_their_version() {
-        assert_eq!(api_version("policy", "PodDisruptionBudget"), Some("policy/v1"));
-        assert_eq!(api_version("", "Service"), Some("v1"));
-        assert_eq!(api_version("serving.knative.dev", "Service"), None);
+        assert_eq!(served_version("policy/v1beta1", "PodDisruptionBudget"), Some("policy/v1"));
+        let scaler = |version| served_version(version, "HorizontalPodAutoscaler");
+        assert_eq!(scaler("autoscaling/v1"), Some("autoscaling/v1"));
+        assert_eq!(scaler("autoscaling/v2beta2"), Some("autoscaling/v2"));
+        assert_eq!(served_version("v1", "Service"), Some("v1"));
+        assert_eq!(served_version("serving.knative.dev/v1", "Service"), None);
         // Only the version that k8s-openapi has is checked.
         let other = json!({"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "spec": 5});
         assert_eq!(check_object(other), TypeCheck::default());

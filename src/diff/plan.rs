@@ -247,9 +247,12 @@ fn images_of<'o>(objects: impl IntoIterator<Item = (&'o Identity, &'o Json)>) ->
     images
 }
 
-/// Collects images of containers, and those that their programs start, from arguments and
+/// Collects images of volumes and containers, and those that their programs start, from arguments and
 /// environment variables.
 fn collect(spec: &Json, images: &mut BTreeSet<String>) {
+    let volumes =
+        items(spec, &["volumes"]).iter().map(|volume| text(volume, &["image", "reference"]));
+    images.extend(volumes.filter(|image| !image.is_empty()).map(str::to_owned));
     for container in containers(spec) {
         let image = container.get("image").and_then(Json::as_str);
         images.extend(image.map(str::to_owned));

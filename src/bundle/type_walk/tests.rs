@@ -1,5 +1,5 @@
 use super::*;
-use crate::typed::{api_version, check_object, checked_kinds};
+use crate::typed::{check_object, checked_kinds, served_version};
 use serde_json::{Value as Json, json};
 
 /// A pod in a Deployment with these fields.
@@ -210,14 +210,27 @@ fn kinds_have_their_types() {
         ("v1", "Secret", "stringData"),
         ("v1", "Service", "spec"),
         ("v1", "ServiceAccount", "imagePullSecrets"),
+        ("apps/v1", "DaemonSet", "spec"),
+        ("apps/v1", "StatefulSet", "spec"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", "spec"),
+        ("autoscaling/v1", "HorizontalPodAutoscaler", "spec"),
+        ("batch/v1", "CronJob", "spec"),
+        ("batch/v1", "Job", "spec"),
+        ("v1", "LimitRange", "spec"),
+        ("v1", "Namespace", "spec"),
+        ("v1", "PersistentVolumeClaim", "spec"),
+        ("v1", "Pod", "spec"),
+        ("v1", "ResourceQuota", "spec"),
+        ("networking.k8s.io/v1", "Ingress", "spec"),
+        ("networking.k8s.io/v1", "IngressClass", "spec"),
+        ("storage.k8s.io/v1", "StorageClass", "parameters"),
     ];
     for (version, kind, field) in kinds {
         let check = check_object(json!({"apiVersion": version, "kind": kind, field: 5}));
         let paths: Vec<_> = check.mismatches.iter().map(|found| found.path.as_str()).collect();
         assert_eq!(paths, [format!(".{field}")], "{kind}");
-        let group = version.rsplit_once('/').map_or("", |(group, _)| group);
-        assert_eq!(api_version(group, kind), Some(version), "{kind}");
-        let others = [api_version("example.com", kind), api_version(group, "Widget")];
+        assert_eq!(served_version(version, kind), Some(version), "{kind}");
+        let others = [served_version("example.com/v1", kind), served_version(version, "Widget")];
         assert_eq!(others, [None, None], "{kind}");
     }
     assert!(checked_kinds().eq(kinds.map(|(version, kind, _)| (version, kind))));

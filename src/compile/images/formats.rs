@@ -45,6 +45,7 @@ fn in_words(used: &Use) -> String {
         UseKind::Bundle => "bundle".to_owned(),
         UseKind::Container => format!("container {container}"),
         UseKind::InitContainer => format!("init container {container}"),
+        UseKind::Volume => format!("volume {name}"),
         UseKind::Environment => format!("env {name}"),
         UseKind::Argument if name.is_empty() => format!("argument of {container}"),
         UseKind::Argument => format!("argument {name}"),

@@ -61,6 +61,8 @@ pub enum UseKind {
     Container,
     /// An init container of a workload.
     InitContainer,
+    /// A volume of a workload.
+    Volume,
     /// An environment variable of a container, for pods that the operator creates.
     #[serde(rename = "env")]
     Environment,
@@ -79,8 +81,8 @@ pub enum UseKind {
 impl UseKind {
     /// Returns true if the use is in a pod.
     fn is_in_pod(self) -> bool {
-        use UseKind::{Argument, Container, Environment, InitContainer};
-        matches!(self, Container | InitContainer | Environment | Argument)
+        use UseKind::{Argument, Container, Environment, InitContainer, Volume};
+        matches!(self, Container | InitContainer | Volume | Environment | Argument)
     }
 }
 

@@ -17,9 +17,12 @@ pub(crate) struct Leaf<'a> {
     pub used: Use,
 }
 
-/// Lists of containers in what describes pods.
-const LISTS: [(&str, UseKind); 2] =
-    [("initContainers", UseKind::InitContainer), ("containers", UseKind::Container)];
+/// Lists in what describes pods whose items have images.
+const LISTS: [(&str, UseKind); 3] = [
+    ("initContainers", UseKind::InitContainer),
+    ("containers", UseKind::Container),
+    ("volumes", UseKind::Volume),
+];
 
 /// Returns true if an object contains a pod template anywhere: a Deployment, a CronJob, a Pod, or a
 /// custom resource. Schemas are ignored.
@@ -74,8 +77,7 @@ impl Visit<'_> {
                 self.annotations(annotations, &format!("{path}.annotations"), known);
             }
 
-            // Lists of containers are found by their key, at any depth: pod templates are also in
-            // custom resources.
+            // Lists are found by their key, at any depth: pod templates are also in custom resources.
             let list = LISTS.iter().find(|(list, _)| key == list);
             match value {
                 Value::Map(map) => self.search(map, &path, known),
@@ -84,6 +86,10 @@ impl Visit<'_> {
                     for (index, item) in maps.filter_map(|(index, item)| Some((index, item?))) {
                         let path = format!("{path}[{index}]");
                         match list {
+                            Some((_, UseKind::Volume)) => {
+                                self.volume(item, &path);
+                                self.search(item, &path, known);
+                            }
                             Some((_, kind)) => self.container(item, *kind, &path),
                             None => self.search(item, &path, known),
                         }
@@ -106,10 +112,18 @@ impl Visit<'_> {
         }
     }
 
+    /// The image of a volume (Kubernetes: `ImageVolumeSource`).
+    fn volume(&mut self, volume: &mut Map, path: &str) {
+        let name = text(volume, "name");
+        let Some(image) = volume.get_mut("image").and_then(Value::as_map_mut) else { return };
+        let reference = text(image, "reference");
+        if let Some(value) = image.get_mut("reference") {
+            let path = format!("{path}.image.reference");
+            self.leaf(value, ("", reference), UseKind::Volume, ("", &name), &path);
+        }
+    }
+
     fn container(&mut self, container: &mut Map, kind: UseKind, path: &str) {
-        let text = |map: &Map, key: &str| -> String {
-            map.get(key).and_then(Value::text_by_default).unwrap_or_default().into_owned()
-        };
         let name = text(container, "name");
         let image = text(container, "image");
         if let Some(value) = container.get_mut("image") {
@@ -167,4 +181,8 @@ impl Visit<'_> {
         };
         (self.see)(Leaf { value, prefix: prefix.to_owned(), reference, used });
     }
+}
+
+fn text(map: &Map, key: &str) -> String {
+    map.get(key).and_then(Value::text_by_default).unwrap_or_default().into_owned()
 }

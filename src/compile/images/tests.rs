@@ -42,6 +42,7 @@ spec:
 fn all_uses() -> (Vec<Image>, Bundle) {
     let pod = format!(
         "{{initContainers: [{{name: init, image: 'quay.io/lamps/init:1'}}],
+           volumes: [{{name: model, image: {{reference: 'quay.io/lamps/glow:1'}}}}, {{name: tmp, emptyDir: {{}}}}],
            containers: [
              {{name: manager, image: 'quay.io/lamps/manager@{one}',
                env: [{{name: RELATED_IMAGE_BULB, value: 'quay.io/lamps/bulb:2'}},

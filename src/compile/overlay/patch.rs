@@ -1,6 +1,6 @@
 //! Changes of a bundle's objects by jq programs.
 
-use crate::bundle::{api_version, check_object};
+use crate::bundle::{check_object, served_version};
 use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
 use crate::ir::{Map, Object, Release};
@@ -139,7 +139,7 @@ fn well_typed(
     changed: Object,
     release: &Release<'_>,
 ) -> Result<Object, (String, &'static str)> {
-    let version = api_version(changed.group(), changed.kind());
+    let version = served_version(changed.api_version(), changed.kind());
     // The schemas of CRDs are most of a bundle: `passes::check_types` checks them once.
     if version != Some(changed.api_version()) || changed.kind() == "CustomResourceDefinition" {
         return Ok(changed);

@@ -1,7 +1,7 @@
 //! Objects have the types and fields that the API server reads them with.
 
 use super::Context;
-use crate::bundle::{api_version, check_object, is_plain_schema};
+use crate::bundle::{check_object, is_plain_schema, served_version};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::map_mut;
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
@@ -15,7 +15,7 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     // Any name will do: only types are compared.
     let release = Release { namespace: "namespace", values: &values };
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
-        let Some(version) = api_version(object.group(), object.kind()) else { continue };
+        let Some(version) = served_version(object.api_version(), object.kind()) else { continue };
         if version != object.api_version() {
             // The parser of CRDs reports their versions.
             if object.kind() == "CustomResourceDefinition" {

@@ -191,7 +191,8 @@ fn stale_charts_and_findings_fail_with_the_report() {
     assert!(!run.succeeded, "{run:#?}");
     assert_eq!(run.steps, ["Check", "Report", "Result"]);
     assert!(run.text.contains("::error::out/ is out of date"), "{}", run.text);
-    assert!(run.text.contains("stale out/sealing-wax-operator/1.1.0/values.yaml"), "{}", run.text);
+    let stale = "out-of-date::out/sealing-wax-operator/1.1.0/values.yaml is stale";
+    assert!(run.text.contains(stale), "{}", run.text);
     assert_eq!(request.case.read("requests").lines().count(), 1);
     assert!(run.summary.contains("1.0.0 → 1.1.0"), "{}", run.summary);
 }
