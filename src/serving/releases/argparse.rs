@@ -5,12 +5,7 @@
 //! (`--kv-transfer-config.kv_role=kv_both`).
 
 use super::json_flag::JsonFlag;
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, json_flag, split_value};
-use crate::diag::suggest;
-use crate::view::pods::{as_text, is_placeholder};
-use std::collections::BTreeMap;
+use super::*;
 use std::iter::Peekable;
 
 /// Judges the arguments of an engine at a release; with plugins, registered values are not judged.

@@ -1,13 +1,8 @@
 //! Values with named fields: configurations and parameters of pickers, and JSON values of flags.
 
 use super::go_flags::nanoseconds;
-use super::verdict::{Judge, Kind};
-use crate::diag::suggest;
+use super::*;
 use crate::ir::push_key;
-use crate::view::pods::is_placeholder;
-use serde::Deserialize;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 /// A field.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -3,11 +3,7 @@
 //! `flag` takes `-name` and `--name`, and stops at the first other word. `pflag` takes only `--name`;
 //! `-name` is a group of flags of one letter. Boolean flags take a value only after `=`.
 
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, split_value};
-use crate::diag::suggest;
-use crate::view::pods::is_placeholder;
+use super::*;
 
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
 pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) -> Vec<Verdict> {

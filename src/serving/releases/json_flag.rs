@@ -1,11 +1,6 @@
 //! JSON values of vLLM's flags: fields, values of fields, and connectors.
 
-use super::fields::Field;
-use super::verdict::{Judge, Kind};
-use super::{Flag, ProgramTable, argparse};
-use crate::diag::suggest;
-use crate::view::pods::{as_text, is_placeholder};
-use serde_json::{Map, Value as Json};
+use super::*;
 
 /// Returns the JSON in a text as the parser reads it: numbers may end in k, m, g or t.
 pub(super) fn read(text: &str) -> Option<Json> {

@@ -1,17 +1,10 @@
 //! Kinds of the APIs, and the releases that serve them.
 
-use super::replacement;
-use super::spans::{self, Named, Release, Releases};
-use super::verdict::{Judge, Kind, Verdict};
-use crate::embedded;
+use super::*;
 use crate::ir::{Value, steps, value_at};
 use crate::overlay;
 use crate::view::group_of;
-use crate::view::pods::{is_placeholder, text};
-use serde_json::Value as Json;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 /// The CRDs of a project.
 #[derive(Debug)]

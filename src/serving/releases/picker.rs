@@ -1,13 +1,6 @@
 //! Configurations of endpoint pickers: `apiVersion`, keys, feature gates, plugins and parameters.
 
-use super::fields::{self, Field};
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Picker, Plugin, split_value};
-use crate::diag::suggest;
-use crate::view::pods::{is_placeholder, list, text};
-use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
+use super::*;
 
 /// Judges a configuration; `allows_experimental` is the flag `--allow-experimental-plugins`.
 pub(crate) fn judge(

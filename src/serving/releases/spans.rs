@@ -1,8 +1,6 @@
 //! Names and the releases that have them.
 
-use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use super::*;
 
 /// The release of a program that an image names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

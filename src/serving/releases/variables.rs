@@ -1,11 +1,8 @@
 //! Environment variables of engines.
 
 use super::argparse::fault;
-use super::spans::Release;
-use super::verdict::{Kind, Verdict};
-use super::{ProgramTable, replacement};
+use super::*;
 use crate::diag::suggest::is_typo;
-use crate::view::pods::is_placeholder;
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
 const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];

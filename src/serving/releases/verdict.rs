@@ -1,7 +1,6 @@
 //! Judgements on names and values, with the release that they hold for.
 
-use super::spans::{Named, Release, Releases, Spans};
-use crate::diag::suggest;
+use super::*;
 
 /// The hint of judgements that depend on a release that is not known.
 pub(super) const CHECK_VERSION: &str =

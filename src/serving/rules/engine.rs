@@ -89,8 +89,8 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
 fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Reporter<'_>) {
     let said = template.node_label("cloud.google.com/gke-tpu-topology");
     let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
-    let sides: Option<Vec<u32>> = said.split('x').map(|side| side.parse().ok()).collect();
-    let chips = sides.and_then(|sides| sides.into_iter().try_fold(1, u32::checked_mul));
+    let mut sides = said.split('x').map(|side| side.parse().ok());
+    let chips = sides.try_fold(1u32, |chips, side| chips.checked_mul(side?));
     let Some(chips) = chips else { return };
     let fits = match template.part {
         Part::Single => units <= chips,
@@ -157,12 +157,11 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         }
     }
     for template in &view.templates {
-        for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
+        for (container, path) in items(template.spec, "initContainers", &template.spec_path) {
             let stays = text(container, "restartPolicy") == "Always";
             let commands = || commands(container, template.part, template.size, &view.budget);
             if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
                 let message = "sidecar is an init container without restartPolicy Always, so the pod never starts";
-                let path = format!("{}.initContainers[{index}]", template.spec_path);
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
             }
         }
@@ -248,7 +247,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         let named = port.as_str().unwrap_or_default();
         let number = port_number(engine.container, port).or_else(|| named.parse().ok());
         // Another tool replaces variables in ports.
-        let is_declared = list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
+        let is_declared = texts(engine.container, "ports", "name").any(|name| name == named);
         if number.is_none() && !is_declared && !is_placeholder(named) {
             let message =
                 format!("{probe} uses port `{named}`, which the container does not declare");
@@ -375,9 +374,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
         }
         let [wanted, most] =
             [one, other].map(|engine| engine.number("max-model-len", 0).filter(|n| *n > 0));
-        if let (Some(most), Some(wanted)) = (most, wanted)
-            && most < wanted
-        {
+        if let Some((most, wanted)) = most.zip(wanted).filter(|(most, wanted)| most < wanted) {
             let message = format!(
                 "`--max-model-len` is {most} for prefill, but {wanted} for decode: prefill rejects \
                  longer prompts"

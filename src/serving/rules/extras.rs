@@ -90,16 +90,15 @@ const SOURCES: [Source; 5] = [
     ("external", &["metric/name"], VALUES, false),
 ];
 
-/// Returns the metrics of whole HorizontalPodAutoscalers, with their number in the list.
-fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, usize, &'v Json)> {
+/// Returns the metrics of whole HorizontalPodAutoscalers, with their JSON paths.
+fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, Located<'v>)> {
     let scalers = view.of_kind(SCALERS[0]);
     // What has no target is completed by an overlay.
     let whole = scalers.filter(|(_, scaler)| {
         scaler.api_version() == "autoscaling/v2" && reference(scaler).is_some()
     });
     whole.flat_map(|(owner, scaler)| {
-        let all = list(scaler.spec(), "metrics").iter().enumerate();
-        all.map(move |(index, metric)| (owner, scaler, index, metric))
+        items(scaler.spec(), "metrics", ".spec").map(move |one| (owner, scaler, one))
     })
 }
 
@@ -113,10 +112,7 @@ fn adapted(view: &View<'_>, rules: &str) -> Option<BTreeSet<String>> {
         let config = config_map::parse(text_of_file).ok()?;
         for rule in list(&config, rules) {
             let series = text(rule, "seriesQuery").split('{').next();
-            let name = match rule.get("name") {
-                Some(name) => name.get("as").and_then(Json::as_str),
-                None => series,
-            };
+            let name = rule.get("name").map_or(series, |name| text_at(name, "/as"));
             names.insert(name.filter(|name| !name.is_empty() && !name.contains('$'))?.to_owned());
         }
     }
@@ -130,13 +126,13 @@ fn adapter(view: &View<'_>, found: &mut Found) {
     for (rules, keys) in kinds {
         let Some(known) = adapted(view, rules) else { continue };
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        for (owner, scaler, index, metric) in metrics(view) {
+        for (owner, scaler, (metric, path)) in metrics(view) {
             for key in keys {
-                let name = metric.pointer(&format!("/{key}/metric/name")).and_then(Json::as_str);
+                let name = text_at(metric, &format!("/{key}/metric/name"));
                 let Some(name) = name.filter(|name| !known.contains(name)) else { continue };
                 let message =
                     format!("{scaler} uses metric `{name}`, which the adapter does not serve");
-                let path = format!(".spec.metrics[{index}].{key}.metric.name");
+                let path = format!("{path}.{key}.metric.name");
                 // Another adapter may.
                 found.push(owner, path, message, suggest::hint(name, &known, "metrics")).warning();
             }
@@ -146,7 +142,7 @@ fn adapter(view: &View<'_>, found: &mut Found) {
 
 /// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
 fn sources(view: &View<'_>, found: &mut Found) {
-    for (owner, scaler, index, metric) in metrics(view) {
+    for (owner, scaler, (metric, path)) in metrics(view) {
         let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
         let Some((key, required, values, is_both)) = source else { continue };
         let has = |name: &str| {
@@ -167,7 +163,7 @@ fn sources(view: &View<'_>, found: &mut Found) {
             _ => continue,
         };
         let message = format!("metric `{key}` of {scaler} has {what}");
-        let finding = found.push(owner, format!(".spec.metrics[{index}].{key}"), message, hint);
+        let finding = found.push(owner, format!("{path}.{key}"), message, hint);
         finding.why("the API server rejects the object", "Kubernetes API, validation");
     }
 }
@@ -175,8 +171,7 @@ fn sources(view: &View<'_>, found: &mut Found) {
 /// Returns the queries of a ScaledObject, one for each trigger.
 pub(super) fn queries(scaler: &Manifest) -> impl Iterator<Item = &str> {
     let triggers = list(scaler.spec(), "triggers").iter();
-    let queries = triggers.map(|trigger| trigger.pointer("/metadata/query"));
-    queries.map(|query| query.and_then(Json::as_str).unwrap_or_default())
+    triggers.map(|trigger| text_at(trigger, "/metadata/query").unwrap_or_default())
 }
 
 /// Reports scaling from 0 by metrics of the pods themselves.

@@ -14,26 +14,23 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
     let grants = grants(view);
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
-        let parents = list(route.spec(), "parentRefs");
         let mut strangers = Vec::new();
-        for (index, parent) in parents.iter().enumerate() {
+        for (parent, path) in items(route.spec(), "parentRefs", ".spec") {
             if matches!(text(parent, "kind"), "" | "Gateway") {
-                let found = found.at(owner, format!(".spec.parentRefs[{index}]"));
-                strangers.extend(parent_of(view, route, parent, found));
+                strangers.extend(parent_of(view, route, parent, found.at(owner, path)));
             }
         }
         // A route with several parents has an effect with one that matches.
-        if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents.len()) {
+        let parents = list(route.spec(), "parentRefs").len();
+        if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents) {
             let message = format!("no listener of {gateway} matches the hostnames of {route}");
             found.push(owner, ".spec.hostnames", message, "use a host of the listener");
         }
-        for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
-            let path = format!(".spec.rules[{at}]");
+        for (rule, path) in items(route.spec(), "rules", ".spec") {
             self::rule(route, rule, found.at(owner, path.as_str()));
             rewritten(view, route, rule, found.at(owner, format!("{path}.filters")));
-            for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
-                let found = found.at(owner, format!("{path}.backendRefs[{index}]"));
-                backend_of(view, &grants, route, backend, found);
+            for (backend, path) in items(rule, "backendRefs", &path) {
+                backend_of(view, &grants, route, backend, found.at(owner, path));
             }
         }
     }
@@ -62,8 +59,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         text(backend, "kind") == "InferencePool"
             || behind(view, route, backend).iter().any(|pods| pods.engine.is_some())
     });
-    let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
-    let mut paths = paths.filter_map(Json::as_str);
+    let mut paths = list(rule, "matches").iter().filter_map(|one| text_at(one, "/path/value"));
     // Filters of the implementation may rewrite, too.
     let is_foreign = |path: &&str| {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -84,7 +80,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
     }
     let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
     for filter in list(rule, "filters").iter().filter(|_| to_engine) {
-        let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
+        let path = text_at(filter, "/urlRewrite/path/replacePrefixMatch");
         if path.is_some_and(|to| to.trim_matches('/').is_empty()) {
             let message =
                 format!("{route} rewrites `{from}` to `/`, without the `/v1` that engines serve");
@@ -133,7 +129,7 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         );
         found.push(message, "match by one path of type PathPrefix").rejected();
     }
-    for (index, one) in matches.iter().enumerate() {
+    for (one, path) in items(rule, "matches", "") {
         let asked = one.get("path").unwrap_or(&Json::Null);
         let value = text_or(asked, "value", "/");
         let is_pattern = text(asked, "type") == "RegularExpression";
@@ -142,12 +138,11 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         if is_folder && list(rule, "filters").is_empty() {
             let message =
                 format!("a match of {route} is the path `{value}` alone, which no engine has");
-            let path = format!(".matches[{index}].path.type");
-            found.below(&path, message, "write `type: PathPrefix`");
+            found.below(&format!("{path}.path.type"), message, "write `type: PathPrefix`");
         }
         if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
             let message = format!("path `{value}` of {route} does not begin with `/`");
-            let path = format!(".matches[{index}].path.value");
+            let path = format!("{path}.path.value");
             found.below(&path, message, format!("write `/{value}`")).rejected();
         }
     }
@@ -159,8 +154,8 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     let certificates = "/metadata/annotations/networking.gke.io~1certmap";
     let is_elsewhere = gateway.text(certificates).is_some()
         || gateway.spec().pointer("/infrastructure/parametersRef").is_some();
-    for (index, listener) in list(gateway.spec(), "listeners").iter().enumerate() {
-        let mut found = found.at(owner, format!(".spec.listeners[{index}]"));
+    for (listener, path) in items(gateway.spec(), "listeners", ".spec") {
+        let mut found = found.at(owner, path);
         let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));
         // CEL: "Combination of port, protocol and hostname must be unique for each listener".
         let key = (number(listener, "port"), protocol, text(listener, "hostname"));
@@ -230,7 +225,7 @@ fn parent_of<'a>(
         .filter(|listener| section.is_empty() || text(listener, "name") == section)
         .collect();
     if named.is_empty() && !listeners.is_empty() && !is_placeholder(section) {
-        let names: Vec<&str> = listeners.iter().map(|listener| text(listener, "name")).collect();
+        let names: Vec<&str> = texts(gateway.spec(), "listeners", "name").collect();
         let message =
             format!("{route} references listener `{section}`, which {gateway} does not have");
         found.below(".sectionName", message, suggest::hint(section, &names, "listeners"));
@@ -249,8 +244,7 @@ fn parent_of<'a>(
     // Gateway API, Hostname: `*.a` is for all names below a.
     let is_below =
         |one: &str, other: &str| one.strip_prefix('*').is_some_and(|end| other.ends_with(end));
-    let hosts: Vec<&str> =
-        list(route.spec(), "hostnames").iter().filter_map(Json::as_str).collect();
+    let hosts: Vec<&str> = strings(route.spec(), "hostnames").collect();
     let is_met = |listener: &&Json| {
         let own = text(listener, "hostname");
         let meets = |host: &&str| *host == own || is_below(host, own) || is_below(own, host);

@@ -58,17 +58,15 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that workers wait until the name of their leader resolves.
-pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
-        let words = words(container);
-        let says = |part: &str| words.iter().any(|word| word.contains(part));
-        let waits = ["getent", "nslookup", "until "].into_iter().any(says);
-        let is_worker = template.part == Part::Worker && !template.completed;
-        if is_worker && says("LWS_LEADER_ADDRESS") && !waits {
-            let message = "workers do not wait until the leader's name resolves";
-            let hint = "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first";
-            found.push(template.owner, path, message, hint);
-        }
+pub(crate) fn leader_address(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let (_, template, container) = context;
+    let words = words(container);
+    let says = |part: &str| words.iter().any(|word| word.contains(part));
+    let waits = ["getent", "nslookup", "until "].into_iter().any(says);
+    let is_worker = template.part == Part::Worker && !template.completed;
+    if is_worker && says("LWS_LEADER_ADDRESS") && !waits {
+        let message = "workers do not wait until the leader's name resolves";
+        found.push(message, "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first");
     }
 }
 

@@ -30,18 +30,23 @@ pub(super) mod transfer;
 // What most rules speak of.
 use crate::diag::suggest::{self, is_typo};
 use crate::diag::{Code, Severity};
-use crate::invariants::{Context, Found, Reporter};
+use crate::invariants::{ContainerContext, Context, Found, Reporter};
 use crate::releases::names::NAMES;
 use crate::releases::{VLLM, image};
 use crate::view::flags::Flags;
 use crate::view::pods::{
-    Engine, Part, Program, Template, Variable, accelerators, commands, declared, is_placeholder,
-    is_shell, is_true, list, mount_of, number, port_number, target_port, text, text_or, variable,
-    volume_of, words,
+    Engine, Located, Part, Program, Template, Variable, accelerators, commands, declared,
+    is_placeholder, is_shell, is_true, items, list, mount_of, number, port_number, strings,
+    target_port, text, text_at, text_or, texts, variable, volume_of, words,
 };
 use crate::view::{Manifest, Picker, View};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns two values that are known and not the same.
+fn differing<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<(T, T)> {
+    one.zip(other).filter(|(one, other)| one != other)
+}
 
 /// Returns numbers as ranges: `8000`, `8001–8007`, `1, 3, 5–9`.
 fn ranges(numbers: &[u32]) -> String {

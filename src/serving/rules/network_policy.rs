@@ -327,7 +327,7 @@ fn moved(
 /// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.
 fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
     // llm-d-router, standalone mode: without a pool, Envoy runs in the pod and connects over loopback.
-    let mut others = list(picker.pods.spec, "containers").iter().map(|one| text(one, "image"));
+    let mut others = texts(picker.pods.spec, "containers", "image");
     let has_proxy = others.any(|image| ["envoy", "proxy"].iter().any(|one| image.contains(one)));
     let is_called = picker.flags.has("pool-name") && !has_proxy;
     let port = picker.flags.number("grpc-port", PICKER_PORT.into());

@@ -225,16 +225,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
-        for (index, rule) in list(&role.json, "rules").iter().enumerate() {
-            let mut groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
-            if !groups.all(|group| NAMES.groups.contains(&group)) {
+        for (rule, path) in items(&role.json, "rules", "") {
+            if !strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group)) {
                 continue;
             }
-            for written in list(rule, "resources").iter().filter_map(Json::as_str) {
+            for written in strings(rule, "resources") {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
                 if name != written && NAMES.resources.contains(&name.as_str()) {
                     let message = format!("{role} grants `{written}`, which is no resource");
-                    let path = format!(".rules[{index}].resources");
+                    let path = format!("{path}.resources");
                     found.push(owner, path, message, format!("write `{name}`"));
                 }
             }

@@ -28,8 +28,7 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<
 fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
     let is_claim = manifest.kind() == "PersistentVolumeClaim";
     let own = is_claim.then_some((&manifest.json, String::new()));
-    let of_pods = list(manifest.spec(), "volumeClaimTemplates").iter().enumerate();
-    let of_pods = of_pods.map(|(at, one)| (one, format!(".spec.volumeClaimTemplates[{at}]")));
+    let of_pods = items(manifest.spec(), "volumeClaimTemplates", ".spec");
     for (claim, path) in own.into_iter().chain(of_pods) {
         let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
         if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
@@ -200,34 +199,30 @@ fn refused(
 /// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for pods in pods(view).filter(|pods| !pods.completed) {
-        let mut volumes: Vec<&str> =
-            list(pods.spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
+        let mut volumes: Vec<&str> = texts(pods.spec, "volumes", "name").collect();
         // A workload claims these for each pod.
         let maps = maps(&pods.manifest.json).into_iter();
         let templates = maps.flat_map(|map| map.get("volumeClaimTemplates"));
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
-        let claims: Vec<&str> =
-            list(pods.spec, "resourceClaims").iter().map(|claim| text(claim, "name")).collect();
-        let of_container = [
-            ("/volumeMounts", "mounts volume", "volumes", &volumes),
-            ("/resources/claims", "uses claim", "claims", &claims),
-        ];
+        let claims: Vec<&str> = texts(pods.spec, "resourceClaims", "name").collect();
         for (container, path) in pods.all_containers() {
             let name = text(container, "name");
-            for (pointer, what, plural, known) in of_container {
-                let all = container.pointer(pointer).and_then(Json::as_array).into_iter().flatten();
-                for (index, one) in all.enumerate() {
+            let resources = container.get("resources").unwrap_or(&Json::Null);
+            let of_resources = format!("{path}.resources");
+            for (json, key, path, what, plural, known) in [
+                (container, "volumeMounts", &path, "mounts volume", "volumes", &volumes),
+                (resources, "claims", &of_resources, "uses claim", "claims", &claims),
+            ] {
+                for (one, path) in items(json, key, path) {
                     let wanted = text(one, "name");
-                    if known.contains(&wanted) || is_placeholder(wanted) {
-                        continue;
+                    if !known.contains(&wanted) && !is_placeholder(wanted) {
+                        let message = format!(
+                            "container `{name}` {what} `{wanted}`, which the pod does not have"
+                        );
+                        found.push(pods.owner, path, message, suggest::hint(wanted, known, plural));
                     }
-                    let message = format!(
-                        "container `{name}` {what} `{wanted}`, which the pod does not have"
-                    );
-                    let path = format!("{path}{}[{index}]", pointer.replace('/', "."));
-                    found.push(pods.owner, path, message, suggest::hint(wanted, known, plural));
                 }
             }
         }
@@ -373,11 +368,9 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
             let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
             let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
             let adds = own("capabilities/add").and_then(Json::as_array).into_iter().flatten();
-            let allowed = if *level == "restricted" {
-                &NAMES.capabilities[..1]
-            } else {
-                NAMES.capabilities.as_slice()
-            };
+            let is_restricted = *level == "restricted";
+            let allowed =
+                if is_restricted { &NAMES.capabilities[..1] } else { &NAMES.capabilities };
             let mut adds = adds.filter_map(Json::as_str).filter(|added| !allowed.contains(added));
             if let Some(added) = adds.next() {
                 report(&path, format!("it allows no capability {added}"));
@@ -388,7 +381,7 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
                 (any("runAsNonRoot") != Some(&json!(true)), "runAsNonRoot: true"),
                 (profile.is_none(), "seccompProfile: {type: RuntimeDefault}"),
             ];
-            let missing = lacks.into_iter().filter(|(lacks, _)| *level == "restricted" && *lacks);
+            let missing = lacks.into_iter().filter(|(lacks, _)| is_restricted && *lacks);
             let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
             if !missing.is_empty() {
                 report(&path, format!("it requires {}", suggest::list(&missing)));
@@ -439,7 +432,7 @@ pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut R
 
     // The kubelet adds no link for a variable that the container sets itself.
     let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
-    let is_set = |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
+    let is_set = |name: &str| texts(engine.container, "env", "name").any(|own| own == name);
     for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
         let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
         for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {

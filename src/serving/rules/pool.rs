@@ -106,8 +106,7 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     // Other nodes of SGLang answer health checks, and nothing else.
     let is_sglang = worker.engine.as_ref().is_some_and(|one| one.program == Program::Sglang);
     let answers = |probe: &Json| {
-        let path = probe.pointer("/httpGet/path").and_then(Json::as_str);
-        is_sglang && path.is_some_and(|path| path.starts_with("/health"))
+        is_sglang && text_at(probe, "/httpGet/path").is_some_and(|path| path.starts_with("/health"))
     };
     if containers.any(|container| container.get("readinessProbe").is_some_and(|p| !answers(p))) {
         return None;
@@ -163,10 +162,9 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         }
     };
     for (owner, route) in view.of_kind("HTTPRoute") {
-        for (rule, refs) in list(route.spec(), "rules").iter().enumerate() {
-            for (index, reference) in list(refs, "backendRefs").iter().enumerate() {
+        for (rule, path) in items(route.spec(), "rules", ".spec") {
+            for (reference, path) in items(rule, "backendRefs", &path) {
                 if text(reference, "kind") == "InferencePool" {
-                    let path = format!(".spec.rules[{rule}].backendRefs[{index}]");
                     // The default group of a backend is the core group.
                     refer(route, reference, "", found.at(owner, path));
                 }

@@ -41,7 +41,7 @@ fn keys(object: &Manifest) -> Vec<&str> {
     let maps =
         ["/data", "/stringData", "/binaryData", "/spec/encryptedData", "/spec/template/data"];
     let maps = maps.iter().filter_map(|at| json.pointer(at)?.as_object());
-    let of_external = list(object.spec(), "data").iter().map(|one| text(one, "secretKey"));
+    let of_external = texts(object.spec(), "data", "secretKey");
     maps.flat_map(|map| map.keys().map(String::as_str)).chain(of_external).collect()
 }
 
@@ -60,8 +60,8 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
         let mounts = list(container, "volumeMounts").iter();
         let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
         for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
-            let words = ["command", "args"].iter().flat_map(|key| list(container, key));
-            keys.extend(words.filter_map(Json::as_str).filter_map(|word| {
+            let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
+            keys.extend(words.filter_map(|word| {
                 let value = word.split_once('=').map_or(word, |(_, value)| value);
                 let file = value.strip_prefix(folder)?.strip_prefix('/')?;
                 (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)

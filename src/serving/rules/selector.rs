@@ -1,6 +1,7 @@
 //! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
 use super::set::is_of_unknown_kind;
+use super::transfer::bootstrap_port;
 use super::*;
 use crate::view::discovery::is_completed;
 use crate::view::labels_at;
@@ -67,7 +68,7 @@ pub(super) fn requirements(selector: Option<&Json>) -> Vec<Requirement<'_>> {
     });
     let expressions = expressions.iter().map(|expression| Requirement {
         key: text(expression, "key"),
-        values: list(expression, "values").iter().filter_map(Json::as_str).collect(),
+        values: strings(expression, "values").collect(),
         excludes: matches!(text(expression, "operator"), "NotIn" | "DoesNotExist"),
     });
     let all: Vec<Requirement<'_>> = labels.chain(expressions).collect();
@@ -429,9 +430,8 @@ fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
         if starts_ray(engine.container) {
             open.extend(RAY_PORTS);
         }
-        let bootstrap = engine.number("disaggregation-bootstrap-port", 8_998);
-        open.extend(bootstrap.filter(|_| engine.program == Program::Sglang));
-        open.extend(super::engine::supervisor(engine).filter(|_| engine.has_port_for_each_rank()));
+        open.extend(bootstrap_port(engine).filter(|_| engine.program == Program::Sglang));
+        open.extend(super::engine::supervisor(engine));
     }
     (!open.is_empty()).then_some(open)
 }

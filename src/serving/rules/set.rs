@@ -50,8 +50,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     for (owner, route) in view.of_kind("HTTPRoute") {
         let hosts = list_or(route.spec(), "hostnames", &any_host);
         for rule in list(route.spec(), "rules") {
-            let pools = list(rule, "backendRefs");
-            if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
+            if !texts(rule, "backendRefs", "kind").any(|kind| kind == "InferencePool") {
                 continue;
             }
 

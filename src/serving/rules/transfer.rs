@@ -39,8 +39,8 @@ fn has_none(engine: &Engine<'_>) -> bool {
 fn connectors(config: &Json) -> Vec<Connector<'_>> {
     let name = text(config, "kv_connector");
     if name == "MultiConnector" {
-        let inner = config.pointer("/kv_connector_extra_config/connectors");
-        return inner.and_then(Json::as_array).into_iter().flatten().flat_map(connectors).collect();
+        let extra = config.get("kv_connector_extra_config").unwrap_or(&Json::Null);
+        return list(extra, "connectors").iter().flat_map(connectors).collect();
     }
     let family = NAMES.connectors.iter().find(|(_, names, _)| names.contains(&name));
     vec![Connector { family, config }]
@@ -75,12 +75,10 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 
         // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
         let is_old = VLLM.is_since(text(one.container, "image"), "0.12.0") == Some(false);
-        let tensor = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
-        if let [Some(more), Some(less)] = tensor
-            && more > less
-            && is_old
-            && ours.iter().chain(&theirs).any(Connector::is_nixl)
-        {
+        let has_nixl = ours.iter().chain(&theirs).any(Connector::is_nixl);
+        let [more, less] = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
+        let tensor = more.zip(less).filter(|(more, less)| more > less && is_old && has_nixl);
+        if let Some((more, less)) = tensor {
             let message = format!(
                 "`--tensor-parallel-size` is {more} for prefill, but {less} for decode, which NIXL \
                  cannot transfer to in this release"
@@ -125,9 +123,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let [(engine, first), (_, second)] = both.as_slice() else { return };
     let flag = "disaggregation-transfer-backend";
     let [one, other] = [first, second].map(|flags| flags.text_or(flag, "mooncake"));
-    if let (Some(one), Some(other)) = (one, other)
-        && one != other
-    {
+    if let Some((one, other)) = differing(one, other) {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
         let hint = "use the same value for both";
         found.push(prefill.owner, &engine.path, message, hint).field("prefill.args");
@@ -162,6 +158,11 @@ pub(super) fn routers<'v, 'a>(
     })
 }
 
+/// Returns the port at which prefill pods of SGLang offer KV caches.
+pub(super) fn bootstrap_port(engine: &Engine<'_>) -> Option<u32> {
+    engine.number("disaggregation-bootstrap-port", 8_998)
+}
+
 /// Returns the mode of SGLang's disaggregation, if it is known not to be that of a role.
 fn other_mode<'f>(flags: &'f Flags, role: &str) -> Option<&'f str> {
     flags.text_or("disaggregation-mode", "null").filter(|mode| *mode != role)
@@ -173,13 +174,9 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     let annotation = "sglang.ai/bootstrap-port";
     for template in &view.templates {
         let Some((engine, flags)) = known(template, Program::Sglang) else { continue };
-        let said = template.annotations.get(annotation).and_then(Json::as_str);
+        let said = text(template.annotations, annotation).parse().ok();
         let said = said.filter(|_| other_mode(flags, "prefill").is_none());
-        let said: Option<u32> = said.and_then(|said| said.parse().ok());
-        let own = engine.number("disaggregation-bootstrap-port", 8_998);
-        if let (Some(said), Some(own)) = (said, own)
-            && said != own
-        {
+        if let Some((said, own)) = differing(said, bootstrap_port(engine)) {
             let message =
                 format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
             let path = format!("{}.metadata.annotations", template.path);
@@ -206,10 +203,8 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             if service_port(service, said).is_some_and(is_moved) {
                 continue;
             }
-            let mut ports = view.behind(service).filter_map(|pods| {
-                let (engine, _) = known(pods, Program::Sglang)?;
-                engine.number("disaggregation-bootstrap-port", 8_998)
-            });
+            let pods = view.behind(service).filter_map(|pods| known(pods, Program::Sglang));
+            let mut ports = pods.filter_map(|(engine, _)| bootstrap_port(engine));
             if let Some(port) = ports.find(|port| *port != said) {
                 let message = format!(
                     "router uses bootstrap port {said} of {service}, but prefill has {port}"

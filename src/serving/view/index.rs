@@ -1,8 +1,6 @@
 //! Positions of manifests, templates and pickers by kind, name, namespace and labels.
 
-use super::pods::{Template, is_placeholder, list, text};
-use super::{Manifest, Picker, labels_at};
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
 
 /// Positions of things by their namespace.
 #[derive(Debug, Default)]
