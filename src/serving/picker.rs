@@ -1,13 +1,8 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{self, Values, of_model};
 use super::releases::VLLM;
 use super::view::pods::as_text;
-use super::{engine, model_server, presets};
-use crate::config::serving::ServingConfig;
-use crate::ir::{Object, Value, map};
-use crate::yaml;
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Port for gateways (ext-proc). This and the next two are the defaults of pickers.
 pub(super) const PICKER_PORT: u16 = 9002;

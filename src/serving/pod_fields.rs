@@ -1,13 +1,9 @@
 //! Additional fields of pods. One table maps keys of bundles.toml to fields of the Kubernetes API; the
 //! volumes of `cache` and `adapters` and the claim of `accelerator` are added by it, too.
 
-use super::build::{Values, push_new};
-use super::model_server;
-use super::topology::{Role, Workload};
-use crate::config::serving::{Adapter, Model, PodFields, ServingConfig};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Object, Value};
-use serde_json::{Value as Json, json};
+use super::build::push_new;
+use super::*;
+use config::serving::{Adapter, PodFields};
 use std::collections::BTreeSet;
 
 /// Directory for downloaded models on the volume of `cache`.

@@ -1,10 +1,8 @@
 //! Workloads of a shape: pods, servers and ports.
 
 use super::view::can_be_several;
-use super::{model_server, presets};
-use crate::config::serving::{AccessMode, Model, ServingConfig, Shape, Topology};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use serde_json::Value as Json;
+use super::*;
+use config::serving::{AccessMode, Shape};
 
 /// Port for requests; with one port per rank, the first of them.
 pub(super) const SERVING_PORT: u16 = 8000;

@@ -1,17 +1,14 @@
 //! README.md and NOTES.txt of models.
 
-use crate::config::serving::maas::MaasSubscription;
-use crate::config::serving::{
-    Adapter, GatewayProvider, Model, RouteConfig, ServingConfig, Topology,
-};
-use crate::ir::Unit;
+use super::*;
 use crate::route::is_of_the_engine;
-use crate::topology::{self, Role, Workload};
-use crate::{model_server, monitoring_and_scaling, picker};
+use crate::topology;
 use askama::Template;
 use askama::filters::Safe;
 use bundle2chart_compile::chart::readme;
 use bundle2chart_compile::documents::{self, RELEASE, filters};
+use config::serving::maas::MaasSubscription;
+use config::serving::{Adapter, GatewayProvider};
 use std::collections::BTreeSet;
 
 /// Returns README.md.

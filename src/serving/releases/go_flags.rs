@@ -142,10 +142,8 @@ impl<'t> Line<'t> {
         let Some(names) = self.program.values.get(name) else { return };
         let index = self.judge.index();
         // pflag's slices are separated by commas.
-        for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            if names.has(item, index) {
-                continue;
-            }
+        let items = value.split(',').map(str::trim);
+        for item in items.filter(|item| !item.is_empty() && !names.has(item, index)) {
             let noun = format!("`{written}` value");
             if let Some(verdict) = self.judge.exists(names, item, item, &noun, "") {
                 verdict.hint = suggest::hint(item, &names.names(index), "values");

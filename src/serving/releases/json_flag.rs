@@ -88,10 +88,8 @@ impl JsonFlag<'_, '_> {
                 self.unknown_field(class, field);
             }
             let specs = table.fields.candidates(&key, index);
-            let Some(last) = specs.last() else { continue };
-            if value.is_null() || is_placeholder(value.as_str().unwrap_or_default()) {
-                continue;
-            }
+            let is_open = value.is_null() || value.as_str().is_some_and(is_placeholder);
+            let Some(last) = specs.last().filter(|_| !is_open) else { continue };
 
             // For an unknown release a value must be wrong in all of them.
             if specs.iter().all(|spec| is_no_choice(spec, value)) {
@@ -133,11 +131,9 @@ impl JsonFlag<'_, '_> {
     fn connectors(&mut self, object: &Map<String, Json>) {
         // `--kv-transfer-config` and `--ec-transfer-config`.
         let kind = self.name.trim_start_matches("--").split('-').next().unwrap_or_default();
+        let is_transfer = self.name.ends_with("-transfer-config");
         let registered = self.table.values.get(&format!("{kind}_connectors"));
-        let Some(registered) = registered.filter(|_| self.name.ends_with("-transfer-config"))
-        else {
-            return;
-        };
+        let Some(registered) = registered.filter(|_| is_transfer) else { return };
 
         let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);
         // With a module the connector may be a class that no registry of vLLM has.

@@ -91,9 +91,8 @@ fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(St
 
 /// Returns the verdicts on `spec` of an object by its schema.
 fn by_schema(object: &Json) -> Vec<Verdict> {
-    let (Some(schema), Some(spec)) = (schema_of(object), object.get("spec")) else {
-        return Vec::new();
-    };
+    let both = schema_of(object).zip(object.get("spec"));
+    let Some((schema, spec)) = both else { return Vec::new() };
     let is_preset = text(object, "kind").ends_with("Config");
     let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
     // Services complete their presets, other tools fill in what is open, and the API server drops null.
@@ -132,16 +131,10 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     // A group belongs to the project that has the kind, else to any with the group.
     let has_kind = |project: &&Project| project.kinds.find(&key).is_some();
-    let has_group = |project: &&Project| {
-        project
-            .kinds
-            .iter()
-            .any(|(known, _)| group_of(known) == group && known.ends_with(&format!(" {kind}")))
-    };
-    let projects = || PROJECTS.iter();
-    let Some(project) = projects().find(has_kind).or_else(|| projects().find(has_group)) else {
-        return Vec::new();
-    };
+    let is_like = |known: &str| group_of(known) == group && known.ends_with(&format!(" {kind}"));
+    let has_group = |project: &&Project| project.kinds.iter().any(|(known, _)| is_like(known));
+    let project = PROJECTS.iter().find(has_kind).or_else(|| PROJECTS.iter().find(has_group));
+    let Some(project) = project else { return Vec::new() };
 
     // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
     // them.

@@ -139,11 +139,9 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// Checks that variables are above those that use them.
 pub(crate) fn order(view: &View<'_>, found: &mut Found) {
     for pod in pods(view) {
-        for (container, path) in pod.all_containers() {
-            // Variables of Secrets come before all others.
-            if !list(container, "envFrom").is_empty() {
-                continue;
-            }
+        // Variables of Secrets come before all others.
+        let is_plain = |(container, _): &Located<'_>| list(container, "envFrom").is_empty();
+        for (container, path) in pod.all_containers().into_iter().filter(is_plain) {
             for (index, (variable, path)) in items(container, "env", &path).enumerate() {
                 let names = || texts(container, "env", "name");
                 let is_late = |late: &String| {

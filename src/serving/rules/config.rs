@@ -198,14 +198,11 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let mut served: Vec<(&str, &str)> = Vec::new();
         for template in view.selected(pool) {
-            let Some(engine) = &template.engine else { continue };
             // LoRA adapters are additional models.
-            if engine.flags.has("lora-modules") {
-                continue;
-            }
-            let role = template.role().unwrap_or_default();
-            let first = engine.names().into_iter().next().filter(|name| !is_placeholder(name));
-            served.extend(first.map(|name| (name, role)));
+            let engine = template.engine.as_ref().filter(|one| !one.flags.has("lora-modules"));
+            let first = engine.and_then(|engine| engine.names().into_iter().next());
+            let first = first.filter(|name| !is_placeholder(name));
+            served.extend(first.map(|name| (name, template.role().unwrap_or_default())));
         }
         served.sort_unstable();
         served.dedup_by_key(|(name, _)| *name);

@@ -29,14 +29,12 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     // The Hugging Face server spreads models over all devices by itself, and another one may.
     let spreads = matches!(engine.program, Program::HuggingFace | Program::Other);
     let says = flags.has("tensor-parallel-size") && !flags.has("enable-dp-attention");
-    if spreads && !says {
+    // Ray places the ranks.
+    let is_placed = flags.text("data-parallel-backend") == Some("ray");
+    if spreads && !says || is_placed {
         return None;
     }
     let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
-    if flags.text("data-parallel-backend") == Some("ray") {
-        // Ray places the ranks.
-        return None;
-    }
     // With this flag the pod runs one rank.
     if flags.has("data-parallel-rank") {
         return tp.checked_mul(pp);
@@ -122,10 +120,11 @@ pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Repo
     let all = engine.number("data-parallel-size", 1);
     let local = engine.number("data-parallel-size-local", 1);
     // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
-    if let (Some(all), Some(local)) = (all, local)
-        && engine.flags.has("data-parallel-size-local")
-        && u64::from(local) * u64::from(size) != u64::from(all)
-    {
+    let is_wrong = |(all, local): &(u32, u32)| {
+        engine.flags.has("data-parallel-size-local")
+            && u64::from(*local) * u64::from(size) != u64::from(*all)
+    };
+    if let Some((all, local)) = all.zip(local).filter(is_wrong) {
         let message = format!(
             "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
         );
@@ -228,13 +227,11 @@ pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
 
 /// Checks that probes use a port of the engine.
 pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some(mut open) = engine.ports() else { return };
+    // Workers of older releases of SGLang answer health checks.
+    let answers = engine.is_headless() && engine.program == Program::Sglang;
+    let Some(mut open) = engine.ports().filter(|_| !answers) else { return };
     open.extend(supervisor(engine));
     open.extend(template.ports_beside(engine.container));
-    // Workers of older releases of SGLang answer health checks.
-    if engine.is_headless() && engine.program == Program::Sglang {
-        return;
-    }
 
     for (probe, get) in http_probes(engine) {
         let mut found = found.inside(&format!(".{probe}"));
@@ -293,10 +290,9 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let sidecar = template.sidecar.as_ref().map(|sidecar| sidecar.container);
         let is_ours = template.engine.is_some() || sidecar.is_some();
-        for (container, path) in template.containers().filter(|_| is_ours) {
-            if template.completed && text(container, "image").is_empty() {
-                continue;
-            }
+        let has_image = |container| !template.completed || !text(container, "image").is_empty();
+        let ours = template.containers().filter(|(container, _)| is_ours && has_image(container));
+        for (container, path) in ours {
             let is_sidecar = sidecar.is_some_and(|sidecar| std::ptr::eq(sidecar, container));
             let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
             check(template.owner, container, format!("{path}.image"), field);
@@ -324,11 +320,10 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 
 /// Checks that engines with several GPUs have shared memory.
 pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some((resource, units)) = accelerators(engine.container) else { return };
     // One device has no other one to share memory with.
-    if resource == "google.com/tpu" || units < 2 || template.completed {
-        return;
-    }
+    let is_gpus = |(name, units): &(&str, u32)| *name != "google.com/tpu" && *units > 1;
+    let gpus = accelerators(engine.container).filter(is_gpus).filter(|_| !template.completed);
+    let Some((resource, units)) = gpus else { return };
 
     // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
     let mut mounts = list(engine.container, "volumeMounts").iter();
@@ -358,9 +353,8 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             found.push(prefill.owner, path, message, "use the same image for both").warning();
         }
 
-        let (Some(first), Some(second)) = (one.known_flags(), other.known_flags()) else {
-            continue;
-        };
+        let flags = one.known_flags().zip(other.known_flags());
+        let Some((first, second)) = flags else { continue };
         let mut found = found.at(prefill.owner, &other.path);
         for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
             let [decode, prefill] = [first, second].map(|flags| {

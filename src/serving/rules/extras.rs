@@ -20,11 +20,9 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
         let least = number(["minReplicas", "minReplicaCount"]);
         let most = number(["maxReplicas", "maxReplicaCount"]);
-        if let (Some(least), Some(most)) = (least, most)
-            && least > most
-            // KServe takes 0 as no maximum.
-            && most > 0
-        {
+        // KServe takes 0 as no maximum.
+        let excludes = |(least, most): &(u64, u64)| least > most && *most > 0;
+        if let Some((least, most)) = least.zip(most).filter(excludes) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
             let hint = "raise the maximum, or lower the minimum";
             found.push(owner, pointer.replace('/', "."), message, hint);

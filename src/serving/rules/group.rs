@@ -110,9 +110,8 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
 
         // Ray gives each pod the ranks of the leader's devices.
         let leader = leader_of(view, template).filter(|_| template.part == Part::Worker);
-        let Some((leader, engine)) = leader.and_then(|l| Some((l, l.engine.as_ref()?))) else {
-            continue;
-        };
+        let both = leader.and_then(|leader| Some((leader, leader.engine.as_ref()?)));
+        let Some((leader, engine)) = both else { continue };
         let of_pod = |template: &Template<'_>| {
             let units = template.containers().filter_map(|(container, _)| accelerators(container));
             devices_of(view, template, units.map(|(_, units)| units).sum())

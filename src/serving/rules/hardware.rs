@@ -54,12 +54,11 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
         && number("data-parallel-size") == Some(1);
     let memory = devices(template).find_map(|label| memory(&label)).filter(|_| is_known);
     let ranks = number("tensor-parallel-size").zip(number("pipeline-parallel-size"));
-    let (Some(memory), Some((tensor, pipeline)), Some(needs)) = (memory, ranks, weight(engine))
-    else {
-        return;
-    };
-    let has = f64::from(memory) * f64::from(tensor) * f64::from(pipeline);
-    if needs > has {
+    let has = memory.zip(ranks).map(|(memory, (tensor, pipeline))| {
+        f64::from(memory) * f64::from(tensor) * f64::from(pipeline)
+    });
+    let both = weight(engine).zip(has);
+    if let Some((needs, has)) = both.filter(|(needs, has)| needs > has) {
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!(
             "the weights of `{model}` are about {needs:.0} GB, but its devices have {has:.0} GB"

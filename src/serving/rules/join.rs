@@ -46,11 +46,8 @@ pub(super) fn leader_of<'v, 'a>(
 
 /// Checks that leader and workers of SGLang meet at one port, each with its rank.
 fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
-    let (Some((first, leads)), Some((other, works))) =
-        (known(leader, Program::Sglang), known(worker, Program::Sglang))
-    else {
-        return;
-    };
+    let both = known(leader, Program::Sglang).zip(known(worker, Program::Sglang));
+    let Some(((first, leads), (other, works))) = both else { return };
 
     let port =
         |flags: &Flags| flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok();
@@ -88,12 +85,9 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
         sglang(leader, worker, found);
-        let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
-            continue;
-        };
-        if first.uses_ray() || other.uses_ray() {
-            continue;
-        }
+        let is_plain = |(engine, _): &(&Engine<'_>, &Flags)| !engine.uses_ray();
+        let both = vllm(leader).filter(is_plain).zip(vllm(worker).filter(is_plain));
+        let Some(((first, leads), (other, works))) = both else { continue };
 
         let is_spread = works.has("nnodes") || leads.has("nnodes");
         let all = other.number("data-parallel-size", 1);

@@ -127,11 +127,9 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
 pub(crate) fn place((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let is_fetched = variable(engine.container, "STORAGE_URI").is_some();
     let is_elsewhere = |model: &&str| model.starts_with("/mnt/") && !model.starts_with(MODELS);
-    let model = engine.model.as_deref().filter(is_elsewhere);
-    if let Some(model) =
-        model.filter(|_| template.manifest.kind() == "InferenceService" && is_fetched)
-        && mount_of(engine.container, model).is_none()
-    {
+    let is_ours = template.manifest.kind() == "InferenceService" && is_fetched;
+    let model = engine.model.as_deref().filter(is_elsewhere).filter(|_| is_ours);
+    if let Some(model) = model.filter(|model| mount_of(engine.container, model).is_none()) {
         let message = format!("the engine loads `{model}`, but KServe fetches models to {MODELS}");
         found.push(message, format!("write `{MODELS}`"));
     }
@@ -219,13 +217,12 @@ pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporte
         let of_presets = known.iter().filter_map(|(_, preset)| preset.spec().pointer(&pointer));
         let names = of_presets.flat_map(|pod| texts(pod, "containers", "name")).chain(["main"]);
         let names: Vec<&str> = names.collect();
-        if texts(pod, "containers", "name").any(|name| names.contains(&name)) {
-            continue;
-        }
+        let is_there = texts(pod, "containers", "name").any(|name| names.contains(&name));
         let runs = |container: &Json| {
             accelerators(container).is_some() || Engine::of(container, None).is_some()
         };
-        let Some(at) = containers.iter().position(runs) else { continue };
+        let at = containers.iter().position(runs).filter(|_| !is_there);
+        let Some(at) = at else { continue };
         let message = format!(
             "container `{}` is not named `main`, so KServe starts its own server next to it",
             text(&containers[at], "name")

@@ -158,11 +158,11 @@ fn refused(
         None => path.to_owned(),
     };
 
-    for mismatch in &checked.mismatches {
-        let value = value_at(json, &steps(&mismatch.path));
-        if value.and_then(Json::as_str).is_some_and(is_placeholder) {
-            continue;
-        }
+    let is_open = |path: &str| {
+        let value = value_at(json, &steps(path)).and_then(Json::as_str);
+        value.is_some_and(is_placeholder)
+    };
+    for mismatch in checked.mismatches.iter().filter(|mismatch| !is_open(&mismatch.path)) {
         let path = at(&mismatch.path);
         let message = format!("`{path}` of {label} has the wrong type: {}", mismatch.why);
         let hint = mismatch.spelling().unwrap_or("write a value of this type");
@@ -255,9 +255,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                if let Some(near) =
-                    NAMES.accelerators.iter().find(|near| is_of_other_vendor(name, near))
-                {
+                let mut devices = NAMES.accelerators.iter();
+                if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
                     let message = format!("no node has the resource `{name}`");
                     let finding = found.push(message, format!("did you mean `{near}`?"));
                     finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
@@ -435,11 +434,9 @@ pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut R
     let is_set = |name: &str| texts(engine.container, "env", "name").any(|own| own == name);
     for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
         let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
-        for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
-            // Services without an address have no links.
-            if !has_address(service) {
-                continue;
-            }
+        let services = view.all_named("Service", &name, template.manifest.namespace());
+        // Services without an address have no links.
+        for (_, service) in services.filter(|(_, service)| has_address(service)) {
             let message = format!(
                 "{service} sets `{variable}` of {template} to its address, which the engine reads \
                  as a port"

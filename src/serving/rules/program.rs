@@ -84,10 +84,9 @@ fn mentioned(script: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let image = text(engine.container, "image");
-        let mut others = engines().into_iter().filter(|one| image::is_of(image, one.key));
-        if let (Some(own), Some(other)) = (engine.program.table(), others.next())
-            && !image::is_of(image, own.key)
-        {
+        let other = engines().into_iter().find(|one| image::is_of(image, one.key));
+        let own = engine.program.table().filter(|own| !image::is_of(image, own.key));
+        if let Some((own, other)) = own.zip(other) {
             let (own, other) = (own.name, other.name);
             let message = format!("the command starts {own}, but `{image}` is an image of {other}");
             found.push(template.owner, &engine.path, message, "use the image of the program");

@@ -169,11 +169,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     for ((template, engine), flag) in files {
         let path = engine.flags.text(flag).unwrap_or_default();
         let is_plain = !path.contains(['*', '$', ',']) && !is_placeholder(path);
-        if let File::Missing(map) = view.file(template, engine.container, path)
-            && !keys(&view.manifests[map]).is_empty()
-            && is_plain
-        {
-            let map = &view.manifests[map];
+        let File::Missing(map) = view.file(template, engine.container, path) else { continue };
+        let map = &view.manifests[map];
+        if is_plain && !keys(map).is_empty() {
             let message = format!("{map} does not have the file `{path}` of `--{flag}`");
             let finding = found.push(template.owner, &engine.path, message, "use one of its keys");
             finding.why("the engine fails to start", "Kubernetes API, ConfigMaps");
@@ -232,9 +230,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
 
         // The object is not in the manifests, but its pods agree on its keys, except for one.
-        let (Some(key), Some(variable)) = (reference.keys.first(), reference.variable) else {
-            continue;
-        };
+        let of_variable = reference.keys.first().zip(reference.variable);
+        let Some((key, variable)) = of_variable else { continue };
         let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
         if first != *key && !is_placeholder(first) && !is_placeholder(key) {
             let message = format!(

@@ -123,9 +123,8 @@ pub(crate) fn grace_period((_, template, engine): Context<'_>, found: &mut Repor
     let period = template.spec.get("terminationGracePeriodSeconds");
     let period = period.map_or(Some(30), Json::as_u64);
     let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { return };
-    if let (Some(sleep), Some(period)) = (seconds(hook), period)
-        && sleep >= period
-    {
+    let both = seconds(hook).zip(period);
+    if let Some((sleep, period)) = both.filter(|(sleep, period)| sleep >= period) {
         let message = format!(
             "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
         );
@@ -168,9 +167,8 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let mut others = template.all_containers().into_iter();
         others.any(|(one, _)| !std::ptr::eq(one, engine.container) && has_it(one))
     };
-    if let Some(mount) = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount))
-        && downloads(template, engine)
-    {
+    let cache = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount));
+    if let Some(mount) = cache.filter(|_| downloads(template, engine)) {
         let path = text(mount, "mountPath");
         let message =
             format!("`{path}`, where the engine stores its model, is empty and read-only");
@@ -197,13 +195,11 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let Some(flags) = engine.known_flags() else { return };
     let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
     let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
-    for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
-        let mounts = |container: &Json| mount_of(container, path).is_some();
+    let all = adapters.chain(engine.model.as_deref());
+    let is_lost = |path: &&str| path.starts_with('/') && mount_of(engine.container, path).is_none();
+    for path in all.filter(is_lost) {
         let mut inits = list(template.spec, "initContainers").iter();
-        if mounts(engine.container) {
-            continue;
-        }
-        if let Some(init) = inits.find(|init| mounts(init)) {
+        if let Some(init) = inits.find(|init| mount_of(init, path).is_some()) {
             let name = text(init, "name");
             let message = format!("`{path}` is on a volume of init container `{name}` only");
             found.push(message, "mount the volume at this path");

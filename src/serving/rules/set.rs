@@ -9,10 +9,8 @@ use crate::view::shell::{Budget, CONTAINER_LIMIT};
 /// Checks for duplicate objects.
 pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(&str, &str, &str, &str), usize> = BTreeMap::new();
-    for (owner, manifest) in view.manifests.iter().enumerate() {
-        if manifest.name().is_empty() {
-            continue;
-        }
+    let named = view.manifests.iter().enumerate().filter(|(_, one)| !one.name().is_empty());
+    for (owner, manifest) in named {
         // Without the version: one object can be read and written in each of them.
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
@@ -49,11 +47,9 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<[String; 4], usize> = BTreeMap::new();
     for (owner, route) in view.of_kind("HTTPRoute") {
         let hosts = list_or(route.spec(), "hostnames", &any_host);
-        for rule in list(route.spec(), "rules") {
-            if !texts(rule, "backendRefs", "kind").any(|kind| kind == "InferencePool") {
-                continue;
-            }
-
+        let to_pool =
+            |rule: &&Json| texts(rule, "backendRefs", "kind").any(|kind| kind == "InferencePool");
+        for rule in list(route.spec(), "rules").iter().filter(to_pool) {
             let matches = list_or(rule, "matches", &anything);
             for parent in list(route.spec(), "parentRefs") {
                 let namespace = text_or(parent, "namespace", route.namespace());

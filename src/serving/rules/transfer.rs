@@ -63,9 +63,8 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             all.iter().map(|connector| Some(connector.family?.0)).collect()
         };
         // With a connector that is not in the table, nothing can be said of its partner.
-        if let (Some(one), Some(other)) = (families(&ours), families(&theirs))
-            && one.is_disjoint(&other)
-        {
+        let both = families(&ours).zip(families(&theirs));
+        if both.is_some_and(|(one, other)| one.is_disjoint(&other)) {
             let [one, other] = [&first, &second].map(|config| text(config, "kv_connector"));
             let message =
                 format!("prefill transfers KV caches with {one}, but decode with {other}");
@@ -192,9 +191,8 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
             let service =
                 names.and_then(|(name, near)| view.all_named("Service", name, near).next());
-            let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
-                continue;
-            };
+            let both = service.zip(three[2].parse::<u32>().ok());
+            let Some(((_, service), said)) = both else { continue };
             if is_closed(service, said) {
                 let message =
                     format!("{service} has no port {said}, the bootstrap port of prefill");
@@ -241,9 +239,8 @@ fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut
         let labels = flags.all(flag).into_iter().flat_map(|all| all.split(','));
         let labels: Option<Vec<_>> = labels.map(|label| label.split_once('=')).collect();
         let labels = labels.filter(|labels| !labels.is_empty());
-        let (Some(labels), Some(namespace)) = (labels, flags.text_or(namespace, usual)) else {
-            continue;
-        };
+        let both = labels.zip(flags.text_or(namespace, usual));
+        let Some((labels, namespace)) = both else { continue };
         let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
         let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
         if let Some((pods, _)) = near
