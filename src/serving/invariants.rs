@@ -61,6 +61,12 @@ impl Finding {
         self
     }
 
+    /// Overrides the severity under a condition.
+    pub(super) fn lower_if(&mut self, condition: bool, severity: Severity) -> &mut Self {
+        self.severity = condition.then_some(severity).or(self.severity);
+        self
+    }
+
     /// Sets the reason of the CEL rules in Gateway API's CRDs.
     pub(super) fn rejected(&mut self) -> &mut Self {
         self.why("the API server rejects the object", "Gateway API, CEL rules")
@@ -150,8 +156,7 @@ impl Reporter<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> &mut Finding {
-        let path = format!("{}{path}", self.path);
-        let finding = self.found.push(self.owner, path, message, hint);
+        let finding = self.found.push(self.owner, format!("{}{path}", self.path), message, hint);
         finding.field = self.field;
         finding
     }

@@ -212,10 +212,9 @@ fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &s
     }
     // Each rank publishes its events on its own port, counted over all pods of a group.
     if is_precise && workloads.iter().any(|one| one.shape.dp > 1) {
-        let hint = "use `preset = \"default\"`, or write `config`";
         let message = "`precise-prefix` does not support data parallelism: the picker reads the \
             KV events of one rank per port of requests";
-        report("epp.preset", message, hint);
+        report("epp.preset", message, "use `preset = \"default\"`, or write `config`");
     }
     if is_precise && !is_downloaded {
         let hint = "use a model `hf://…`: the tokenizer downloads it";

@@ -28,14 +28,6 @@ struct Readme<'a> {
 }
 
 impl Readme<'_> {
-    fn rollout(&self) -> Vec<String> {
-        rollout(self.config, self.namespace.0)
-    }
-
-    fn request(&self) -> Vec<String> {
-        request(self.config, self.namespace.0)
-    }
-
     /// Returns the ports of a workload, in a diagram.
     fn ports(&self, workload: &Workload<'_>) -> String {
         match workload.ports().as_slice() {
@@ -82,16 +74,6 @@ pub(super) fn notes(config: &ServingConfig) -> String {
 #[template(path = "chart/documents/notes.txt", syntax = "notes")]
 struct Notes<'a> {
     config: &'a ServingConfig,
-}
-
-impl Notes<'_> {
-    fn rollout(&self) -> Vec<String> {
-        rollout(self.config, RELEASE)
-    }
-
-    fn request(&self) -> Vec<String> {
-        request(self.config, RELEASE)
-    }
 }
 
 /// Returns the commands that show the rollout.

@@ -36,8 +36,7 @@ pub(crate) fn judge(
         } else if let Some((name, value)) = word.split_once(' ').filter(|_| word.starts_with("--"))
         {
             let message = format!("`{word}` is one argument, which is no flag");
-            let hint = format!("write `{name}={}`", value.trim());
-            line.judge.push(Kind::Refused, "", message, hint);
+            line.judge.push(Kind::Refused, "", message, format!("write `{name}={}`", value.trim()));
         }
     }
     line.judge.verdicts()

@@ -111,8 +111,7 @@ impl<'t> Line<'t> {
             (None, Some(next)) if is_boolean(next) => {
                 let message =
                     format!("`{next}` after the boolean flag `{written}` has no effect: it is on");
-                let hint = format!("write `{written}={next}`");
-                self.judge.push(Kind::Ignored, "", message, hint);
+                self.judge.push(Kind::Ignored, "", message, format!("write `{written}={next}`"));
             }
             _ => {}
         }

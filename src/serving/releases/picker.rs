@@ -133,9 +133,8 @@ impl Config<'_> {
         let found = plugins.candidates(name, index);
         let is_alpha = index.is_some() && found.iter().any(|spec| spec.alpha);
         if is_alpha && !self.allows_experimental {
-            let message = format!("plugin `{name}` is experimental");
             let hint = "add the flag `--allow-experimental-plugins`, or use another plugin";
-            self.refuse(path, message, hint);
+            self.refuse(path, format!("plugin `{name}` is experimental"), hint);
         }
         if let Some(parameters) = plugin.get("parameters").filter(|p| !p.is_null()) {
             self.parameters(parameters, name, &found, &format!("{path}.parameters"));

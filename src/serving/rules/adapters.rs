@@ -36,8 +36,7 @@ pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let flags = engine.flags_of(Program::Vllm).filter(|_| !template.completed);
     for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")) {
         if !item.contains(['=', '{']) && !is_placeholder(item) {
-            let message = format!("`{item}` of `--lora-modules` has no path");
-            found.push(message, "write NAME=PATH");
+            found.push(format!("`{item}` of `--lora-modules` has no path"), "write NAME=PATH");
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
 //! variables that Kubernetes expands.
 
-use super::picker::service_port;
-use super::pod::pods;
 use super::*;
-use crate::view::pods::expanded_names;
 
 /// An address in a word of a container or in the value of a variable: a host and a port.
 type Address = (String, Option<u32>);
@@ -100,9 +97,8 @@ pub(crate) fn ports(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
     for (host, port) in all {
         if let Some((pods, service)) = pod_of_other(view, &host, manifest.namespace()) {
             let own = text(pods.spec(), "serviceName");
-            let message = format!("`{host}` has no address: {pods} has `serviceName: {own}`");
             let hint = format!("write `serviceName: {service}`, or another name in the address");
-            found.push(message, hint);
+            found.push(format!("`{host}` has no address: {pods} has `serviceName: {own}`"), hint);
         }
         let is_own = host == manifest.name() && manifest.kind() == "Pod"
             || aliases().any(|alias| strings(alias, "hostnames").any(|alias| alias == host));

@@ -3,9 +3,7 @@
 use super::*;
 use crate::releases::spans::Release;
 use crate::releases::verdict::{Kind, Verdict};
-use crate::releases::{
-    self, GIE, LLM_D, ProgramTable, SIDECAR, argparse, go_flags, kinds, relations, variables,
-};
+use crate::releases::{self, ProgramTable, SIDECAR, argparse, go_flags, relations, variables};
 use crate::view::pods::is_omni;
 
 /// A verdict with its place.

@@ -208,8 +208,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
         served.dedup_by_key(|(name, _)| *name);
         if let [(one, _), .., (other, _)] = served.as_slice() {
             let message = format!("pods of {pool} serve `{one}` and `{other}`");
-            let hint = "give each model its own pool";
-            found.push(owner, ".spec.selector", message, hint);
+            found.push(owner, ".spec.selector", message, "give each model its own pool");
         }
     }
 

@@ -1,10 +1,7 @@
 //! Invariants of engine pods.
 
-use super::join::leader_of;
 use super::probe::http_probes;
-use super::ranges;
 use super::*;
-use crate::view::pods::{Sidecar, starts_ray};
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
@@ -77,9 +74,7 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
         let finding = found.below(".resources", message, hint);
         finding.field = (template.role() == Some("prefill")).then_some("prefill");
         // Slices of one device are devices to Kubernetes, and one rank may take all of them.
-        if devices > ranks && !view.is_generated {
-            finding.warning();
-        }
+        finding.lower_if(devices > ranks && !view.is_generated, Severity::Warning);
     }
 }
 
@@ -212,9 +207,8 @@ pub(crate) fn port_clash((_, template, engine): Context<'_>, found: &mut Reporte
                 Some(_) => "sidecar".to_owned(),
                 None => format!("container `{}`", text(container, "name")),
             };
-            let message = format!("{who} and engine both listen on port {}", ranges(&both));
             let hint = "change the port of the engine, for example to `--port=8200`";
-            found.push(message, hint);
+            found.push(format!("{who} and engine both listen on port {}", ranges(&both)), hint);
         }
     }
 }
@@ -331,9 +325,8 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
     if medium != Some("Memory") && !is_true(template.spec, "/hostIPC") {
-        let message = format!("{units} × {resource} share only 64 MiB of shared memory");
         let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
-        found.push(message, hint);
+        found.push(format!("{units} × {resource} share only 64 MiB of shared memory"), hint);
     }
 }
 

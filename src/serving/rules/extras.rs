@@ -1,9 +1,9 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
-use super::picker::{pickers_of, service_of};
+use super::picker::service_of;
 use super::pod::requests;
 use super::*;
-use crate::view::{Indexed, config_map, group_of};
+use crate::view::{Indexed, config_map};
 
 /// Reports bounds of autoscalers, and of KServe's services, that exclude each other.
 fn bounds(view: &View<'_>, found: &mut Found) {

@@ -1,9 +1,6 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
-use super::picker::service_port;
-use super::selector::may_select;
 use super::*;
-use crate::releases::engines;
 use crate::releases::go_flags::nanoseconds;
 
 /// Checks that routes reference Gateways, listeners and Services that exist in the manifests, and rules of
@@ -101,8 +98,7 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
     if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
         let message = format!("a rule of {route} redirects requests, but has backends");
-        let hint = "remove the backends, or the filter";
-        found.below(".backendRefs", message, hint).rejected();
+        found.below(".backendRefs", message, "remove the backends, or the filter").rejected();
     }
 
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
@@ -210,8 +206,7 @@ fn parent_of<'a>(
             return None;
         }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
-        let hint = suggest::hint(name, &names, "Gateways");
-        let finding = found.push(message, hint);
+        let finding = found.push(message, suggest::hint(name, &names, "Gateways"));
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
         let is_near = names.iter().any(|other| *other == name || is_typo(name, other));
         finding.severity = (!is_near).then_some(Severity::Warning);
@@ -339,9 +334,8 @@ fn backend_of(
         }
         // A pool is often meant: its kind and group are not the defaults.
         if let Some((_, pool)) = view.named("InferencePool", name, route) {
-            let message = format!("{route} references Service/{name}, but {pool} exists");
             let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
-            found.push(message, hint);
+            found.push(format!("{route} references Service/{name}, but {pool} exists"), hint);
         } else if let Some(near) = names.find(|other| is_typo(name, other)) {
             let message = format!("{route} references Service/{name}, which does not exist");
             found.push(message, format!("write `name: {near}`"));

@@ -1,7 +1,6 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
-use super::engine::{devices_of, ranks};
-use super::join::leader_of;
+use super::engine::devices_of;
 use super::program::unset;
 use super::*;
 use crate::ir::is_label;

@@ -1,12 +1,8 @@
 //! Invariants of devices: the images and data types that run on them, and the containers that get them.
 
-use super::engine::ranks;
-use super::probe::{billions, bits, downloads};
+use super::probe::{billions, bits};
 use super::runtime::hub_cache;
 use super::*;
-use crate::ir::quantity;
-use crate::releases::hardware::HARDWARE;
-use crate::releases::image::{is_in, parts};
 use crate::view::pods::resources;
 
 /// Returns the resource of the devices that an image of upstream is built for.

@@ -2,8 +2,7 @@
 
 use super::engine::supervisor;
 use super::*;
-use crate::releases::image::{is_in, parts};
-use crate::view::pods::{last_index, starts_ray};
+use crate::view::pods::last_index;
 use crate::view::shell::UNKNOWN;
 
 fn has_own_servers(flags: &Flags) -> bool {
@@ -229,9 +228,8 @@ pub(crate) fn ray(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
     // Whether other images of vLLM contain Ray is not known.
     let is_without = VLLM.is_since(image, "0.19.0") == Some(true);
     if is_in(image, "vllm/vllm-openai") && is_without {
-        let message = format!("command starts Ray, which is not in image `{image}`");
         let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
-        found.below(".image", message, hint);
+        found.below(".image", format!("command starts Ray, which is not in image `{image}`"), hint);
     }
 }
 

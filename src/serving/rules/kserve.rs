@@ -182,8 +182,7 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
             }
         };
         if let Some(hint) = fault.filter(|_| !uri.is_empty() && !is_placeholder(uri)) {
-            let path = format!("{path}.uri");
-            found.below(&path, format!("KServe does not fetch `{uri}`"), hint);
+            found.below(&format!("{path}.uri"), format!("KServe does not fetch `{uri}`"), hint);
         }
     }
 }

@@ -107,8 +107,7 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         let groups = items(object.spec(), "groups", ".spec");
         for (rule, path) in groups.flat_map(|(group, path)| items(group, "rules", &path)) {
             recorded.insert(text(rule, "record"));
-            let path = format!("{path}.expr");
-            all.push((owner, path, text(rule, "expr"), of_all.clone(), false));
+            all.push((owner, format!("{path}.expr"), text(rule, "expr"), of_all.clone(), false));
         }
     }
     for (owner, scaler) in view.of_kind("ScaledObject") {

@@ -1,12 +1,7 @@
 //! Invariants of NetworkPolicies: the connections between Gateways, pickers and engines.
 
-use super::picker::pickers_of;
-use super::probe::downloads;
-use super::selector::{Known, is_for_pods, may_select, requirements};
+use super::selector::{Known, is_for_pods, requirements};
 use super::*;
-use crate::invariants::Finding;
-use crate::picker::PICKER_PORT;
-use crate::view::pods::{all_containers, is_moved};
 use std::net::Ipv4Addr;
 
 /// Label of the pods of a Gateway with its name (Gateway API, GEP-1762).
@@ -318,7 +313,7 @@ fn moved(
     let mut ports = ports
         .filter(|(.., port)| list(rule, "ports").iter().any(|one| one.get("port") == Some(port)));
     let (service, _, port) = ports.next().filter(|_| !allows(template, rule, &open))?;
-    let shown = super::ranges(&open);
+    let shown = ranges(&open);
     let message =
         format!("{policy} allows port {port} of {service}, but the pods listen on {shown}");
     Some((message, open))

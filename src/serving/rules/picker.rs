@@ -1,11 +1,10 @@
 //! Invariants of endpoint pickers and their Services.
 
 use super::probe::PROBES;
-use super::selector::monitored;
 use super::transfer::routers;
 use super::*;
-use crate::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
-use crate::view::{can_be_several, group_of, pairs};
+use crate::picker::HEALTH_PORT;
+use crate::view::{can_be_several, pairs};
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -48,12 +47,12 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
     let mut found = found.inside(".spec.endpointPickerRef");
     let name = text(reference, "name");
     // Without a picker, it is in other manifests.
-    let note = |has_picker: bool| (!has_picker && !view.is_generated).then_some(Severity::Note);
+    let is_elsewhere = |has_picker: bool| !has_picker && !view.is_generated;
     let Some((_, service)) = service_of(view, pool) else {
         let message = format!("{pool} references Service/{name}, which does not exist");
         let finding = found.push(message, "add the picker with its Service, or fix the name");
         // One in another namespace may be meant.
-        finding.severity = note(!view.pickers.is_empty());
+        finding.lower_if(is_elsewhere(!view.pickers.is_empty()), Severity::Note);
         return;
     };
     let Some(port) = asked(pool) else {
@@ -75,7 +74,7 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
         let mut pickers = view.pickers.iter();
         let has_picker = pickers.any(|picker| picker.manifest.may_share_namespace(pool));
         let finding = found.push(message, "select labels of the picker's pods");
-        finding.severity = note(has_picker);
+        finding.lower_if(is_elsewhere(has_picker), Severity::Note);
     }
 }
 
@@ -408,9 +407,8 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                     let message = format!(
                         "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
-                    let path = format!("{}.{probe}", picker.path);
                     let hint = format!("check service `{}`", accepted[0]);
-                    found.push(picker.owner, path, message, hint);
+                    found.push(picker.owner, format!("{}.{probe}", picker.path), message, hint);
                 }
             }
         } else if count > 1 && !picker.known_config().is_some_and(|one| can_be_several(one.2)) {

@@ -1,9 +1,6 @@
 //! Invariants of the servers of endpoint pickers: their ports, TLS, files and pools.
 
-use super::picker::pickers_of;
 use super::*;
-use crate::picker::METRICS_PORT;
-use crate::view::config_map::File;
 
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {

@@ -4,11 +4,9 @@
 use super::addresses::has_address;
 use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
-use crate::ir::{dns_subdomain, path_of, quantity, steps, value_at};
+use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
-use crate::releases::{SGLANG, kinds};
-use crate::view::maps;
-use crate::view::pods::{self, all_containers};
+use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
@@ -125,13 +123,10 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             if user("runAsNonRoot") == Some(&json!(true)) && is_root {
                 let message = format!("runAsNonRoot is true, but {why}");
                 let hint = "set another `runAsUser`, or remove `runAsNonRoot`";
-                let path = format!("{path}.securityContext");
-                let finding = found.push(owner, path, message, hint);
+                let finding = found.push(owner, format!("{path}.securityContext"), message, hint);
                 finding.why("the kubelet does not start it", "CreateContainerConfigError");
                 // OpenShift sets a user.
-                if user("runAsUser").is_none() {
-                    finding.warning();
-                }
+                finding.lower_if(user("runAsUser").is_none(), Severity::Warning);
             }
         }
     }
@@ -171,8 +166,7 @@ fn refused(
 
     for missing in &checked.missing {
         let missing = MissingField { path: at(&missing.path), fields: missing.fields.clone() };
-        let message = format!("{label} {}", missing.describe());
-        found.below(&missing.path, message, "add it");
+        found.below(&missing.path, format!("{label} {}", missing.describe()), "add it");
     }
     for steps in &checked.unknown_fields {
         let path = at(&path_of(steps));
@@ -189,9 +183,8 @@ fn refused(
             let message = format!("{label} {what}");
             let finding = found.below(&path, message, "change it in the manifest");
             // llm-d's guides have such pods.
-            if what.starts_with("has duplicate port name") && path.contains(".containers[") {
-                finding.warning();
-            }
+            let is_port = what.starts_with("has duplicate port name");
+            finding.lower_if(is_port && path.contains(".containers["), Severity::Warning);
         }
     }
 }
@@ -348,9 +341,8 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
         let shared = keys.find(|key| is_true(spec, &format!("/{key}")));
         let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
         let mut report = |path: &str, what: String| {
-            let message = format!("{namespace} is {level}: {what}");
             let hint = "change the pod, or the level of the namespace";
-            found.push(*owner, path, message, hint);
+            found.push(*owner, path, format!("{namespace} is {level}: {what}"), hint);
         };
         if let Some(key) = shared.or(of_host.then_some("hostPath")) {
             report(spec_path, format!("it allows no {key}"));

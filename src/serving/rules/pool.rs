@@ -1,12 +1,8 @@
 //! Invariants of InferencePools and references to them.
 
-use super::join::leader_of;
-use super::ranges;
 use super::*;
 use crate::kserve::POOL_SUFFIX;
-use crate::releases::{GIE, LLM_D};
-use crate::view::group_of;
-use crate::view::pods::{Sidecar, joins_ray};
+use crate::view::pods::joins_ray;
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
@@ -84,8 +80,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     for (front, template) in of_pools.chain(behind) {
         let message = format!("{front} selects the workers of {template}, which have no server");
         let hint = "add a label of the selector to the `leaderTemplate` only";
-        let path = format!("{}.metadata.labels", template.path);
-        found.push(template.owner, path, message, hint);
+        found.push(template.owner, format!("{}.metadata.labels", template.path), message, hint);
     }
 }
 
@@ -206,9 +201,8 @@ fn picker_reference(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut 
     // v1alpha2 had another name, and a pool with it is meant to have a picker.
     let is_renamed = pool.spec().get("extensionRef").is_some();
     if reference.is_none() && (view.profile.needs_picker || is_renamed) {
-        let message = format!("{pool} has no endpointPickerRef");
         let hint = "add `endpointPickerRef`, which is optional since GAIE 1.6";
-        found.push(owner, ".spec", message, hint).field("epp");
+        found.push(owner, ".spec", format!("{pool} has no endpointPickerRef"), hint).field("epp");
     }
     let kind = reference.map_or("", |reference| text(reference, "kind"));
     if !matches!(kind, "" | "Service") {

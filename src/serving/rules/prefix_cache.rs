@@ -1,7 +1,6 @@
 //! Invariants of precise prefix cache routing: the picker indexes the KV events of the engines.
 
 use super::*;
-use crate::invariants::Finding;
 
 /// Plugins that index KV events.
 const PRODUCERS: [&str; 2] = ["precise-prefix-cache-producer", "precise-prefix-cache-scorer"];

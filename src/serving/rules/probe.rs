@@ -3,8 +3,6 @@
 
 use super::join::is_loopback;
 use super::*;
-use crate::releases::SGLANG;
-use crate::releases::hardware::HARDWARE;
 
 /// The probes of a container.
 pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];

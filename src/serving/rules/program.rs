@@ -1,10 +1,8 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
-use super::selector::monitored;
 use super::*;
-use crate::releases::engines;
 use crate::view::pods::script;
-use crate::view::shell::{Script, is_in_name};
+use crate::view::shell::Script;
 
 /// Commands of vLLM.
 const VLLM_COMMANDS: &[&str] =
@@ -100,8 +98,7 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         for name in unset(container, false).iter().filter(|name| !is_known(name)) {
             let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
-            let hint = format!("did you mean `{one}`?");
-            found.push(template.owner, &path, message, hint).warning();
+            found.push(template.owner, &path, message, format!("did you mean `{one}`?")).warning();
         }
     }
 }

@@ -1,11 +1,8 @@
 //! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
 //! ServiceAccounts.
 
-use super::pod::pods;
 use super::*;
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
-use crate::view::config_map::File;
-use crate::view::pods::all_containers;
 
 /// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
 fn references(spec: &Json) -> Vec<PodReference<'_>> {
@@ -222,7 +219,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..]) {
             let message = format!("{missing}, and nothing uses {other}");
             let finding = found.push(message, format!("write `{}`", other.name()));
-            finding.severity = (*kind == "ServiceAccount").then_some(Severity::Note);
+            finding.lower_if(*kind == "ServiceAccount", Severity::Note);
             continue;
         }
         if missing_file(view, pods, reference, &unused, &mut found) {

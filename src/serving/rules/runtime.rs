@@ -1,14 +1,11 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
-use super::engine::ranks;
 use super::group::VARIABLES;
-use super::probe::downloads;
 use super::program::is_set;
 use super::*;
 use crate::environment::EXECUTABLE;
 use crate::view::config_map::{key_of, place_of};
-use crate::view::pods::{expanded_names, is_inside, script_at, variable_or};
-use crate::view::shell::is_in_name;
+use crate::view::pods::{is_inside, script_at};
 
 /// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
 /// leaves `$(NAME)` as it is where there is no such variable.

@@ -5,7 +5,6 @@ use super::transfer::bootstrap_port;
 use super::*;
 use crate::view::discovery::is_completed;
 use crate::view::labels_at;
-use crate::view::pods::starts_ray;
 
 /// The labels of pods, or of other objects.
 pub(super) type Known<'v> = BTreeMap<&'v str, &'v str>;
@@ -351,9 +350,8 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 }
                 (None, None, None) => continue,
             };
-            let message = format!("{object} selects no {plural}");
             let mut found = found.at(owner, pointer.replace('/', ".")).field(field);
-            let finding = found.push(message, hint).code(*code);
+            let finding = found.push(format!("{object} selects no {plural}"), hint).code(*code);
             // A kind that is not read may create the pods.
             finding.severity = (!is_certain).then_some(Severity::Note);
         }
@@ -400,7 +398,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                     if !open.contains(&number) {
                         let message = format!(
                             "{object} targets port {number}, but the pods listen on {}",
-                            super::ranges(&open)
+                            ranges(&open)
                         );
                         found.push(message, "set `targetPort` to a port of the engine");
                     }

@@ -2,8 +2,6 @@
 
 use super::by_release::other_releases;
 use super::*;
-use crate::releases::kinds;
-use crate::view::maps;
 use crate::view::shell::{Budget, CONTAINER_LIMIT};
 
 /// Checks for duplicate objects.
@@ -14,9 +12,8 @@ pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
         // Without the version: one object can be read and written in each of them.
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
-            let message = format!("duplicate {manifest}");
             let hint = "check variants separately, each with its router";
-            found.push(owner, "", message, hint);
+            found.push(owner, "", format!("duplicate {manifest}"), hint);
         }
     }
 }

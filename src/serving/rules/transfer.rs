@@ -3,11 +3,9 @@
 use super::addresses::{is_closed, names_in};
 use super::join::known;
 use super::network_policy::{End, report};
-use super::picker::service_port;
 use super::prefix_cache::events_port;
 use super::*;
 use crate::releases::names::Family;
-use crate::view::pods::{Sidecar, is_moved, variable_or};
 
 /// A configured connector.
 struct Connector<'c> {
@@ -97,9 +95,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
                 let finding = found.push(template.owner, &engine.path, message, hint);
                 finding.field(template.args_field());
                 // NIXL transfers in both directions and does not look at the role.
-                if connector.is_nixl() {
-                    finding.warning();
-                }
+                finding.lower_if(connector.is_nixl(), Severity::Warning);
             }
         }
     }
@@ -370,9 +366,7 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let hint = "set it from `fieldRef: {fieldPath: status.podIP}`";
     let finding = found.push(template.owner, path, format!("`{HOST}` is {what}"), hint);
     // Decode connects to prefill; the other way only with bidirectional transfer.
-    if !is_prefill {
-        finding.warning();
-    }
+    finding.lower_if(!is_prefill, Severity::Warning);
 }
 
 fn port(
