@@ -188,8 +188,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
                 "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
                 _ => ("name", "rename one of the models"),
             };
-            let same = seen.insert(Identity::of(&manifest.json), config);
-            let Some(first) = same else { continue };
+            let Some(first) = seen.insert(Identity::of(&manifest.json), config) else { continue };
             let message = format!("chart of `{}` also has {manifest}", first.name);
             diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)

@@ -45,8 +45,7 @@ pub fn check_files(
     let mut found = Diagnostics::new();
     let objects = manifests.len();
     check_manifests(manifests, profile, &mut found);
-    let [errors, warnings] =
-        [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
+    let [errors, warnings] = [Severity::Error, Severity::Warning].map(|one| found.count(one));
     diagnostics.append(found);
     Some(Checked { objects, errors, warnings })
 }

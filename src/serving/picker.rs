@@ -69,8 +69,7 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
     // services.
     let usual = "inference-extension";
     let (alive, ready) = if several { ("liveness", "readiness") } else { (usual, usual) };
-    let tracing =
-        config.tracing.as_ref().map(|tracing| engine::trace_variables(tracing, &name(config)));
+    let tracing = config.tracing.as_ref().map(|one| engine::trace_variables(one, &name(config)));
     let labels = labels(config);
     let mut workload_labels = labels.clone();
     workload_labels["llm-d.ai/igw-mode"] = json!(SELECTOR);

@@ -139,8 +139,7 @@ pub(super) fn add(
 
 /// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
 fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
-    let name = object.name();
-    let of_workload = workloads.iter().find(|workload| workload.name() == name);
+    let of_workload = workloads.iter().find(|workload| workload.name() == object.name());
     match object.kind() {
         // The picker's Deployment is the only one that runs no model.
         "Deployment" if of_workload.is_none() => Some("epp"),
@@ -186,8 +185,7 @@ struct Pods<'p> {
 
 impl Pods<'_> {
     fn add_labels(&mut self, own: &mut Map, additions: &[Addition]) {
-        let labels = additions.iter().filter(|addition| addition.row.1 == PodPart::Labels);
-        for addition in labels {
+        for addition in additions.iter().filter(|addition| addition.row.1 == PodPart::Labels) {
             for (key, value) in addition.json.as_object().into_iter().flatten() {
                 if own.contains_key(key) {
                     self.conflict(addition, &format!("label `{key}`"));

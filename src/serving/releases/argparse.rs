@@ -94,8 +94,7 @@ impl ProgramTable {
 
                 let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
                 // argparse.BooleanOptionalAction negates every long name of a flag, aliases too.
-                let longs = longs.chain([flag]);
-                names.extend(longs.map(|long| (format!("--no-{long}"), named(true))));
+                names.extend(longs.chain([flag]).map(|long| (format!("--no-{long}"), named(true))));
                 if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
                     // A flag that has this name itself is not a negated form.
                     names.entry(format!("--disable-{rest}")).or_insert(named(true));
@@ -189,8 +188,7 @@ impl<'t> Line<'t> {
         let specs = self.table.flags.candidates(flag, self.judge.index());
         self.deprecated(flag, &name);
         if let Some(field) = field {
-            let value = value.or_else(|| value_in(words));
-            self.json(&specs, &name).field(field, value);
+            self.json(&specs, &name).field(field, value.or_else(|| value_in(words)));
             return;
         }
 

@@ -13,8 +13,7 @@ pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) 
     while let Some(word) = words.next().filter(|word| *word != "--") {
         let is_open = is_placeholder(split_value(word).0);
         let is_flag = word.starts_with('-') && word != "-";
-        let next = words.peek().map(|next| next.as_str());
-        if !is_open && is_flag && line.flag(word, next) {
+        if !is_open && is_flag && line.flag(word, words.peek().map(|next| next.as_str())) {
             words.next();
         }
     }
@@ -127,8 +126,7 @@ impl<'t> Line<'t> {
             _ => true,
         };
         if !specs.iter().any(fits) {
-            let kind = specs.last().map_or("", |spec| spec.kind.as_str());
-            let expected = match kind {
+            let expected = match specs.last().map_or("", |spec| spec.kind.as_str()) {
                 "duration" => "a duration, such as 30s",
                 "float" => "a number",
                 _ => "an integer",

@@ -58,8 +58,7 @@ impl JsonFlag<'_, '_> {
         let is_part = !rest.is_empty() || field.ends_with('+');
         let value = value.filter(|text| !is_part && !is_placeholder(text));
         let value = value.map_or(Json::Null, |text| read(text).unwrap_or_else(|| Json::from(text)));
-        let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
-        self.object(&object);
+        self.object(&Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]));
     }
 
     fn object(&mut self, object: &Map<String, Json>) {

@@ -91,8 +91,7 @@ fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(St
 
 /// Returns the verdicts on `spec` of an object by its schema.
 fn by_schema(object: &Json) -> Vec<Verdict> {
-    let both = schema_of(object).zip(object.get("spec"));
-    let Some((schema, spec)) = both else { return Vec::new() };
+    let Some((schema, spec)) = schema_of(object).zip(object.get("spec")) else { return Vec::new() };
     let is_preset = text(object, "kind").ends_with("Config");
     let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
     // Services complete their presets, other tools fill in what is open, and the API server drops null.
@@ -150,8 +149,7 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
 /// Returns the newest apiVersion of a kind in a release.
 fn other_version(project: &Project, release: Release, kind: &str) -> Option<String> {
-    let index = project.releases.index(release);
-    let keys = project.kinds.names(index);
+    let keys = project.kinds.names(project.releases.index(release));
     let of_kind = keys.iter().filter_map(|key| key.strip_suffix(kind)?.strip_suffix(' '));
     // `v1` is newer than `v1alpha2`, and `v2` than `v1`.
     of_kind.min_by_key(|version| (version.len(), Reverse(*version))).map(str::to_owned)

@@ -34,10 +34,9 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
 /// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.
 pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let flags = engine.flags_of(Program::Vllm).filter(|_| !template.completed);
-    for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")) {
-        if !item.contains(['=', '{']) && !is_placeholder(item) {
-            found.push(format!("`{item}` of `--lora-modules` has no path"), "write NAME=PATH");
-        }
+    let has_no_path = |item: &&str| !item.contains(['=', '{']) && !is_placeholder(item);
+    for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")).filter(has_no_path) {
+        found.push(format!("`{item}` of `--lora-modules` has no path"), "write NAME=PATH");
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         for (container, path) in items(template.spec, "initContainers", &template.spec_path) {
             let stays = text(container, "restartPolicy") == "Always";
-            let commands = || commands(container, template.part, template.size, &view.budget);
+            let commands = || template.commands(container, &view.budget);
             if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
                 let message = "sidecar is an init container without restartPolicy Always, so the pod never starts";
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
@@ -165,28 +165,26 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let selected = view.selected(pool);
         // A TLS policy for the pods may be intended.
         let picker = pool.text("/spec/endpointPickerRef/name").unwrap_or_default();
-        let is_other =
-            |(_, rule): (usize, &Manifest)| !text(rule.spec(), "host").starts_with(picker);
+        let is_other = |(_, one): (usize, &Manifest)| !text(one.spec(), "host").starts_with(picker);
         let by_rule = || {
             view.of_kind("BackendTLSPolicy").next().is_some()
                 || view.of_kind("DestinationRule").any(is_other)
         };
         let sidecars = selected.iter().filter_map(|one| Some((one.owner, one.sidecar.as_ref()?)));
-        for (owner, sidecar) in sidecars {
-            if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule() {
-                let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
-                found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
-            }
+        let is_secure = |one: &Sidecar<'_>| one.flags.is_on_or("secure-proxy", true) && !by_rule();
+        for (owner, sidecar) in sidecars.filter(|(_, sidecar)| is_secure(sidecar)) {
+            let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
+            found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
         }
-        let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
-        for template in selected.iter().filter(|_| prefills) {
-            let has_no_sidecar = template.sidecar.is_none() && template.unread.is_empty();
-            if template.role() == Some("decode") && has_no_sidecar && !template.is_headless() {
-                let message =
-                    "decode pods have no routing sidecar, so prefill pods get no requests";
-                let hint = "add the sidecar as an init container with `restartPolicy: Always`";
-                found.push(template.owner, &template.spec_path, message, hint);
-            }
+        let prefills = selected.iter().any(|pods| pods.role() == Some("prefill"));
+        let is_alone = |pods: &&&Template<'_>| {
+            let has_no_sidecar = pods.sidecar.is_none() && pods.unread.is_empty();
+            pods.role() == Some("decode") && has_no_sidecar && !pods.is_headless()
+        };
+        for pods in selected.iter().filter(|_| prefills).filter(is_alone) {
+            let message = "decode pods have no routing sidecar, so prefill pods get no requests";
+            let hint = "add the sidecar as an init container with `restartPolicy: Always`";
+            found.push(pods.owner, &pods.spec_path, message, hint);
         }
     }
 }

@@ -14,9 +14,9 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     let of_services = scaled.into_iter().flat_map(|(kind, pointers)| {
         view.of_kind(kind).flat_map(|one| pointers.iter().map(move |pointer| (one, *pointer)))
     });
-    let of_scalers = scalers(view).map(|one| (one, "/spec"));
-    for ((owner, object), pointer) in of_scalers.chain(of_services) {
+    for ((owner, object), pointer) in scalers(view).map(|one| (one, "/spec")).chain(of_services) {
         let Some(spec) = object.json.pointer(pointer) else { continue };
+        let mut found = found.at(owner, "");
         let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
         let least = number(["minReplicas", "minReplicaCount"]);
         let most = number(["maxReplicas", "maxReplicaCount"]);
@@ -24,8 +24,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         let excludes = |(least, most): &(u64, u64)| least > most && *most > 0;
         if let Some((least, most)) = least.zip(most).filter(excludes) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
-            let hint = "raise the maximum, or lower the minimum";
-            found.push(owner, pointer.replace('/', "."), message, hint);
+            let path = pointer.replace('/', ".");
+            found.below(&path, message, "raise the maximum, or lower the minimum");
         }
 
         // KEDA, CheckReplicaCountBoundsAreValid: 0 is raised to 1, and a missing minimum is not.
@@ -35,16 +35,14 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             let message =
                 format!("{object} has {idle} replicas when idle, not less than its minimum");
             let hint = "raise `minReplicaCount`, or write `idleReplicaCount: 0`";
-            found.push(owner, ".spec.idleReplicaCount", message, hint);
+            found.below(".spec.idleReplicaCount", message, hint);
         }
 
         // Kubernetes API, validateScalingRules: MaxPeriodSeconds, MaxStabilizationWindowSeconds.
         for direction in ["scaleUp", "scaleDown"] {
             let behaviors = ["behavior", "advanced/horizontalPodAutoscalerConfig/behavior"];
-            let mut rules = behaviors
-                .iter()
-                .filter_map(|at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?)));
-            let Some((at, rules)) = rules.next() else { continue };
+            let rules = |at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?));
+            let Some((at, rules)) = behaviors.into_iter().find_map(rules) else { continue };
             let policies = list(rules, "policies").iter();
             let periods = policies.map(|policy| (policy, "periodSeconds", 1_800));
             let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);
@@ -53,20 +51,19 @@ fn bounds(view: &View<'_>, found: &mut Found) {
                 if let Some(said) = said.filter(|said| *said > most) {
                     let message = format!("{object} has {key} {said}, more than {most}");
                     let path = format!(".spec.{}.{direction}", at.replace('/', "."));
-                    found.push(owner, path, message, format!("write at most {most}"));
+                    found.below(&path, message, format!("write at most {most}"));
                 }
             }
         }
 
         // Kubernetes API, validateHorizontalPodAutoscalerSpec.
-        let metrics = list(spec, "metrics");
-        let counts_requests =
-            metrics.iter().any(|metric| matches!(text(metric, "type"), "Object" | "External"));
+        let mut kinds = texts(spec, "metrics", "type");
+        let counts_requests = kinds.any(|kind| matches!(kind, "Object" | "External"));
         if object.kind() == SCALERS[0] && least == Some(0) && !counts_requests {
             let message =
                 format!("{object} has no metric from outside of the pods, which 0 pods need");
             let hint = "write `minReplicas: 1`, or add a metric of type `Object` or `External`";
-            found.push(owner, ".spec.minReplicas", message, hint);
+            found.below(".spec.minReplicas", message, hint);
         }
     }
 }
@@ -230,8 +227,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));
-    let namespaces: BTreeSet<&str> =
-        unscaled.map(|(template, _)| template.manifest.namespace()).collect();
+    let namespaces: BTreeSet<&str> = unscaled.map(|(one, _)| one.manifest.namespace()).collect();
 
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
     for (owner, scaler) in scalers(view) {
@@ -260,8 +256,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
         let shares = metrics.filter_map(|metric| metric.get("resource")).filter(|resource| {
             resource.pointer("/target/type").is_some_and(|kind| kind == "Utilization")
         });
-        let names = shares.map(|resource| text(resource, "name"));
-        for name in names.filter(|name| !name.is_empty()) {
+        for name in shares.map(|resource| text(resource, "name")).filter(|name| !name.is_empty()) {
             // Pods may have resources of their own, for all containers.
             let mut pods = view
                 .templates_of(number)
@@ -383,12 +378,9 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             }
             if service != name || elsewhere {
                 let message = format!("{rule} has host {host}, but the picker is {name}");
-                let hint = if own.is_empty() {
-                    format!("write `{name}`")
-                } else {
-                    format!("write `{name}.{own}.svc.cluster.local`")
-                };
-                found.push(*owner, ".spec.host", message, hint);
+                let domain =
+                    if own.is_empty() { own } else { &format!(".{own}.svc.cluster.local") };
+                found.push(*owner, ".spec.host", message, format!("write `{name}{domain}`"));
             }
 
             let tls = spec.pointer("/trafficPolicy/tls").unwrap_or(&Json::Null);

@@ -33,6 +33,13 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns the InferencePools that a route has as backends, with their JSON paths.
+pub(super) fn pool_backends(route: &Manifest) -> impl Iterator<Item = Located<'_>> {
+    let rules = items(route.spec(), "rules", ".spec");
+    let backends = rules.flat_map(|(rule, path)| items(rule, "backendRefs", &path));
+    backends.filter(|(backend, _)| text(backend, "kind") == "InferencePool")
+}
+
 /// GatewayClasses without InferencePools as backends: the classic load balancers of GKE.
 const WITHOUT_POOLS: [&str; 2] = ["gke-l7-gxlb", "gke-l7-gxlb-mc"];
 
@@ -68,8 +75,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
         engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
     };
-    let is_served =
-        backends.into_iter().all(|backend| behind(view, route, backend).iter().any(is_usual));
+    let is_served = backends.into_iter().all(|one| behind(view, route, one).iter().any(is_usual));
     if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
         let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
         let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
@@ -286,9 +292,7 @@ fn accepted(
     }
 
     let class = text(gateway.spec(), "gatewayClassName");
-    let rules = list(route.spec(), "rules").iter();
-    let mut backends = rules.flat_map(|rule| list(rule, "backendRefs"));
-    if WITHOUT_POOLS.contains(&class) && backends.any(|one| text(one, "kind") == "InferencePool") {
+    if WITHOUT_POOLS.contains(&class) && pool_backends(route).next().is_some() {
         let message = format!("{route} has InferencePools, but {gateway} is of class `{class}`");
         let hint = "use `gke-l7-regional-external-managed` or `gke-l7-rilb`";
         let finding = found.push(message, hint);

@@ -98,7 +98,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
                     found.push(message, "write the interface of the pods' network, or remove it");
                 }
             }
-            let commands = commands(container, template.part, size, &view.budget);
+            let commands = template.commands(container, &view.budget);
             let words = commands.iter().flatten().flatten();
             let said = words.filter_map(|word| word.strip_prefix("--ray_cluster_size="));
             for said in said.filter_map(|said| said.parse::<u32>().ok()).filter(|n| *n != size) {

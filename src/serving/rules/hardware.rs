@@ -53,8 +53,7 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
     let has = memory.zip(ranks).map(|(memory, (tensor, pipeline))| {
         f64::from(memory) * f64::from(tensor) * f64::from(pipeline)
     });
-    let both = weight(engine).zip(has);
-    if let Some((needs, has)) = both.filter(|(needs, has)| needs > has) {
+    if let Some((needs, has)) = weight(engine).zip(has).filter(|(needs, has)| needs > has) {
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!(
             "the weights of `{model}` are about {needs:.0} GB, but its devices have {has:.0} GB"

@@ -215,7 +215,7 @@ pub(crate) fn ray(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
         return;
     }
     let image = text(container, "image");
-    let commands = commands(container, template.part, template.size, &view.budget);
+    let commands = template.commands(container, &view.budget);
     let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
     let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
     if matches!(last, [ray, start, ..] if ray == "ray" && start == "start")

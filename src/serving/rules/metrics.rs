@@ -111,8 +111,7 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, scaler) in view.of_kind("ScaledObject") {
-        let pods =
-            target(view, scaler).into_iter().flat_map(|(number, _)| view.templates_of(number));
+        let pods = target(view, scaler).into_iter().flat_map(|(at, _)| view.templates_of(at));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
         let runs =
             |program| !engines.is_empty() && engines.iter().all(|one| one.program == program);

@@ -41,13 +41,14 @@ use crate::view::config_map::File;
 use crate::view::flags::Flags;
 use crate::view::pods::{
     Engine, Located, Part, Program, Sidecar, Template, Variable, accelerators, all_containers,
-    commands, declared, expanded_names, is_moved, is_placeholder, is_shell, is_true, items, list,
-    mount_of, number, port_number, starts_ray, strings, target_port, text, text_at, text_or, texts,
-    variable, variable_or, volume_of, words,
+    declared, expanded_names, is_moved, is_placeholder, is_shell, is_true, items, list, mount_of,
+    number, port_number, starts_ray, strings, target_port, text, text_at, text_or, texts, variable,
+    variable_or, volume_of, words,
 };
 use crate::view::shell::is_in_name;
 use crate::view::{Manifest, Picker, View, group_of, maps};
 use engine::ranks;
+use gateway::pool_backends;
 use join::leader_of;
 use picker::{pickers_of, service_port};
 use pod::pods;

@@ -170,17 +170,14 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     // By the names of pools.
     let mut routes: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
     for (_, route) in view.of_kind("HTTPRoute") {
-        let rules = list(route.spec(), "rules").iter();
-        let backends = rules.flat_map(|rule| list(rule, "backendRefs"));
-        for backend in backends.filter(|one| text(one, "kind") == "InferencePool") {
+        for (backend, _) in pool_backends(route) {
             routes.entry(text(backend, "name")).or_default().push(route);
         }
     }
     // By the pools that they name, for those whose Service is in other manifests.
     let mut by_pool: BTreeMap<&str, Vec<&Picker<'_>>> = BTreeMap::new();
     for picker in &view.pickers {
-        let name = picker.flags.text("pool-name").unwrap_or_default();
-        by_pool.entry(name).or_default().push(picker);
+        by_pool.entry(picker.flags.text("pool-name").unwrap_or_default()).or_default().push(picker);
     }
 
     let mut served: BTreeSet<usize> = BTreeSet::new();
@@ -331,13 +328,13 @@ fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.
 fn gateways<'a>(routes: &[&'a Manifest], pool: &Manifest) -> Vec<End<'a>> {
-    let near = routes.iter().filter(|route| route.may_share_namespace(pool));
-    let gateways = near.flat_map(|route| {
-        list(route.spec(), "parentRefs").iter().map(|parent| {
-            let namespace = text_or(parent, "namespace", route.namespace());
-            End::of_gateway(text(parent, "name"), namespace)
-        })
-    });
+    let gateways =
+        routes.iter().filter(|route| route.may_share_namespace(pool)).flat_map(|route| {
+            list(route.spec(), "parentRefs").iter().map(|parent| {
+                let namespace = text_or(parent, "namespace", route.namespace());
+                End::of_gateway(text(parent, "name"), namespace)
+            })
+        });
     let gateways: Vec<End<'_>> = gateways.collect();
     if gateways.is_empty() { vec![End::of_gateway("", "")] } else { gateways }
 }

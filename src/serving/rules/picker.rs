@@ -189,8 +189,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         token(view, account, (&picker.pods, &picker.to_string()), &mut found);
         let rules = rules_of(view, account, picker.manifest);
-        let needed = needed(view, picker, &rules, is_scraped);
-        for what in lacking(&rules, &needed) {
+        for what in lacking(&rules, &needed(view, picker, &rules, is_scraped)) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             found.push(format!("ServiceAccount of {picker} cannot {what}"), hint);
         }
@@ -392,13 +391,13 @@ const HEALTH_SERVICES: [(&str, &[&str]); 3] = [
 /// Checks the settings of pickers with several replicas.
 pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
-        let flag = "ha-enable-leader-election";
+        let mut found = found.at(picker.owner, "");
+        let elects = picker.flags.is_on("ha-enable-leader-election");
         let count = picker.manifest.spec().get("replicas").and_then(Json::as_u64).unwrap_or(1);
-        if picker.flags.is_on(flag) && picker.manifest.kind() == "Deployment" {
+        if elects && picker.manifest.kind() == "Deployment" {
             if picker.manifest.text("/spec/strategy/type") != Some("Recreate") {
                 let message = format!("{picker} uses leader election with a rolling update");
-                let hint = "write `strategy: {type: Recreate}`";
-                found.push(picker.owner, ".spec.strategy", message, hint);
+                found.below(".spec.strategy", message, "write `strategy: {type: Recreate}`");
             }
             for (probe, accepted) in HEALTH_SERVICES {
                 let grpc = picker.container.pointer(&format!("/{probe}/grpc"));
@@ -407,15 +406,15 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                     let message = format!(
                         "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
-                    let hint = format!("check service `{}`", accepted[0]);
-                    found.push(picker.owner, format!("{}.{probe}", picker.path), message, hint);
+                    let path = format!("{}.{probe}", picker.path);
+                    found.below(&path, message, format!("check service `{}`", accepted[0]));
                 }
             }
         } else if count > 1 && !picker.known_config().is_some_and(|one| can_be_several(one.2)) {
             let message = format!("{picker} has {count} replicas without leader election");
             let hint = "add `--ha-enable-leader-election`, or use one replica";
             let reason = "each replica schedules without the state of the others";
-            let finding = found.push(picker.owner, ".spec.replicas", message, hint).warning();
+            let finding = found.below(".spec.replicas", message, hint).warning();
             finding.why(reason, "llm-d-router chart, replicas");
         }
     }

@@ -16,8 +16,7 @@ const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
-    let is_ours =
-        |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
+    let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
     view.templates.iter().filter(is_ours).chain(pickers)
 }
@@ -83,10 +82,9 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
 
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
 pub(crate) fn types(view: &View<'_>, found: &mut Found) {
-    for (owner, manifest) in view.manifests.iter().enumerate() {
-        if manifest.kind() != "CustomResourceDefinition" {
-            object(owner, manifest, found);
-        }
+    let all = view.manifests.iter().enumerate();
+    for (owner, manifest) in all.filter(|(_, one)| one.kind() != "CustomResourceDefinition") {
+        object(owner, manifest, found);
     }
     // KServe merges pods with those of presets, so they are checked as they are written.
     let is_of_kserve = |owner: usize| view.manifests[owner].kind().starts_with(SERVICE);

@@ -12,18 +12,16 @@ pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
 
 /// Checks the validation rules of the CRDs that their schemas do not have.
 pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
-    for (owner, pool) in view.pools() {
-        // Other versions have other fields; `serving-api` checks if they are served.
-        if pool.api_version() == view.profile.pool {
-            let ports = ports(pool);
-            let unique: BTreeSet<&u32> = ports.iter().collect();
-            if unique.len() < ports.len() {
-                let message = format!("{pool} has a port twice: {}", ranges(&ports));
-                let hint = "write each port once";
-                found.push(owner, ".spec.targetPorts", message, hint).field("topology");
-            }
-            picker_reference(view, owner, pool, found);
+    // Other versions have other fields; `serving-api` checks if they are served.
+    let served = |pool: &Manifest| pool.api_version() == view.profile.pool;
+    for (owner, pool) in view.pools().filter(|(_, pool)| served(pool)) {
+        let ports = ports(pool);
+        if ports.iter().collect::<BTreeSet<&u32>>().len() < ports.len() {
+            let message = format!("{pool} has a port twice: {}", ranges(&ports));
+            let mut found = found.at(owner, ".spec.targetPorts").field("topology");
+            found.push(message, "write each port once");
         }
+        picker_reference(view, owner, pool, found);
     }
 
     for (owner, import) in view.of_kind("InferencePoolImport") {
@@ -157,13 +155,9 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         }
     };
     for (owner, route) in view.of_kind("HTTPRoute") {
-        for (rule, path) in items(route.spec(), "rules", ".spec") {
-            for (reference, path) in items(rule, "backendRefs", &path) {
-                if text(reference, "kind") == "InferencePool" {
-                    // The default group of a backend is the core group.
-                    refer(route, reference, "", found.at(owner, path));
-                }
-            }
+        // The default group of a backend is the core group.
+        for (reference, path) in pool_backends(route) {
+            refer(route, reference, "", found.at(owner, path));
         }
     }
     let kinds = [("InferenceObjective", "objectives"), ("InferenceModelRewrite", "rewrites")];

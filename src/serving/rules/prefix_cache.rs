@@ -103,14 +103,10 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
         return;
     }
     // Single fields of the flag, after a dot, are not put together here.
-    if !flags.has("kv-events-config") {
-        if !flags.has_part_of("kv-events-config") {
-            let message =
-                "the picker indexes KV events, but the engine has no `--kv-events-config`";
-            let hint = "add `--kv-events-config` with `enable_kv_cache_events` and an endpoint";
-            found.push(message, hint);
-        }
-        return;
+    if !flags.has("kv-events-config") && !flags.has_part_of("kv-events-config") {
+        let message = "the picker indexes KV events, but the engine has no `--kv-events-config`";
+        let hint = "add `--kv-events-config` with `enable_kv_cache_events` and an endpoint";
+        found.push(message, hint);
     }
 
     let Some(config) = flags.json("kv-events-config") else { return };

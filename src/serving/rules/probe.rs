@@ -179,13 +179,10 @@ fn answers(
     }
 
     // vLLM's middleware guards paths below /v1, SGLang's all but health and metrics.
-    let needs_key = if is_sglang {
-        !path.starts_with("/health") && !path.starts_with("/metrics")
-    } else {
-        path.starts_with("/v1")
-    };
-    let is_authorization =
-        |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
+    let is_below = |start: &str| path.starts_with(start);
+    let needs_key =
+        is_sglang && !is_below("/health") && !is_below("/metrics") || !is_sglang && is_below("/v1");
+    let is_authorization = |one: &Json| text(one, "name").eq_ignore_ascii_case("authorization");
     let has_header = list(get, "httpHeaders").iter().any(is_authorization);
     // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();

@@ -1,7 +1,6 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::*;
-use crate::view::pods::script;
 use crate::view::shell::Script;
 
 /// Commands of vLLM.
@@ -12,8 +11,7 @@ const VLLM_COMMANDS: &[&str] =
 /// that nothing sets.
 pub(crate) fn names(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
     let (view, template, container) = context;
-    let script = script(container, template.part, template.size, &view.budget);
-    let Some(script) = script else { return };
+    let Some(script) = template.script(container, &view.budget) else { return };
     for (what, meant) in script.commands.iter().filter_map(|words| mistyped(words)) {
         found.push(format!("{what} does not exist"), format!("did you mean `{meant}`?"));
     }
@@ -165,8 +163,7 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
         return None;
     }
     // The view does not recognize a misspelt module, so that no rule of flags would report it.
-    let at = words.iter().position(|word| word == "-m")?;
-    let name = words.get(at + 1)?;
+    let name = words.get(words.iter().position(|word| word == "-m")? + 1)?;
     // Other modules of an engine have names that are as near.
     let meant = near(name, &NAMES.servers)?;
     let differs = name.len().abs_diff(meant.len()) <= 1;

@@ -50,8 +50,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
 fn references(word: &str) -> impl Iterator<Item = String> {
     // In single quotes it is text.
     let lines = word.lines().filter_map(|line| line.split('#').next());
-    let lines = lines.flat_map(|line| line.split('\'').step_by(2));
-    lines.flat_map(expanded_names).filter(|name| {
+    lines.flat_map(|line| line.split('\'').step_by(2)).flat_map(expanded_names).filter(|name| {
         let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
     })
@@ -250,7 +249,7 @@ pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Repo
 
     let mut others = Vec::new();
     for init in list(template.spec, "initContainers") {
-        let commands = commands(init, template.part, template.size, &view.budget);
+        let commands = template.commands(init, &view.budget);
         let commands = commands.unwrap_or_default();
         let is_download = |words: &&Vec<String>| {
             let mut pairs = words.windows(2);
@@ -293,8 +292,7 @@ pub(crate) fn visible_devices((_, template, engine): Context<'_>, found: &mut Re
     let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { return };
     let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
     let Some(Variable::Text(visible)) = visible else { return };
-    let numbers: Vec<u32> =
-        visible.split(',').map_while(|number| number.trim().parse().ok()).collect();
+    let numbers: Vec<u32> = visible.split(',').map_while(|one| one.trim().parse().ok()).collect();
     // CUDA hides the devices from the first on that does not exist.
     let seen = numbers.iter().take_while(|number| **number < count).count();
     let are_enough =

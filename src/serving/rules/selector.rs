@@ -115,13 +115,14 @@ impl Candidate<'_> {
         let mut open: Vec<u32> = list(self.spec, "containers").iter().flat_map(declared).collect();
         open.extend(self.template.and_then(Template::ports).unwrap_or_default());
         let names = self.port_names();
-        let is_open = |port: &&Json| {
-            let target = port.get("targetPort").or(port.get("portNumber")).or(port.get("port"));
-            match target {
-                Some(Json::String(name)) => names.contains(&name.as_str()),
-                Some(number) => open.iter().any(|port| *number == *port),
-                None => false,
-            }
+        let is_open = |port: &&Json| match port
+            .get("targetPort")
+            .or(port.get("portNumber"))
+            .or(port.get("port"))
+        {
+            Some(Json::String(name)) => names.contains(&name.as_str()),
+            Some(number) => open.iter().any(|port| *number == *port),
+            None => false,
         };
         (!used.is_empty()).then(|| used.iter().any(is_open))
     }
@@ -421,8 +422,7 @@ fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
         if engine.is_headless() {
             continue;
         }
-        let known = template.ports().filter(|_| engine.flags.are_read())?;
-        open.extend(known);
+        open.extend(template.ports().filter(|_| engine.flags.are_read())?);
         // A process may open ports that only its declaration names, such as metrics or KV events.
         open.extend(list(spec, "containers").iter().flat_map(declared));
         if starts_ray(engine.container) {

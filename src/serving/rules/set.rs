@@ -2,6 +2,7 @@
 
 use super::by_release::other_releases;
 use super::*;
+use crate::view::pods::script;
 use crate::view::shell::{Budget, CONTAINER_LIMIT};
 
 /// Checks for duplicate objects.
@@ -97,8 +98,7 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     }
 
     let unread = view.unread.iter().map(|part| part.owner);
-    let read: BTreeSet<usize> =
-        view.all_pickers().map(|picker| picker.owner).chain(unread).collect();
+    let read: BTreeSet<usize> = view.all_pickers().map(|one| one.owner).chain(unread).collect();
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let is_read = view.templates_of(owner).next().is_some() || read.contains(&owner);
         // Presets are checked in the services that use them.
@@ -153,7 +153,7 @@ const OF_PODS: [&str; 8] =
 
 fn has_engine(json: &Json, budget: &Budget) -> bool {
     let runs = |container: &Json| {
-        let commands = || commands(container, Part::Single, 1, budget);
+        let commands = || Some(script(container, Part::Single, 1, budget)?.commands);
         accelerators(container).is_some() || Engine::of(container, commands().as_deref()).is_some()
     };
     let lists = maps(json).into_iter().filter_map(|map| map.get("containers")?.as_array());

@@ -143,9 +143,8 @@ pub(super) fn routers<'v, 'a>(
     view: &'v View<'a>,
 ) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
     view.containers().filter_map(|(template, container, path)| {
-        let all = commands(container, template.part, template.size, &view.budget)?;
-        let words = all.iter().flatten().map(String::as_str);
-        let mut texts = words.chain([text(container, "image")]);
+        let all = template.commands(container, &view.budget)?;
+        let mut texts = all.iter().flatten().map(String::as_str).chain([text(container, "image")]);
         // Clients have its address.
         let is_router = |text: &str| NAMES.routers.iter().any(|name| text.contains(name));
         texts.find(|text| is_router(text) && !text.contains("://"))?;
@@ -325,8 +324,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|(_, engine)| is_nixl(engine)) {
         taken_port(template, engine, found);
     }
-    let pairs = view.pairs().into_iter();
-    let ends = pairs.flat_map(|(one, other)| [(one, other), (other, one)]);
+    let ends = view.pairs().into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     for (template, partner) in ends {
         let Some(engine) = &template.engine else { continue };
         if is_nixl(engine) {

@@ -225,8 +225,7 @@ impl<'a> View<'a> {
         };
 
         let all = || manifests.iter().enumerate();
-        let templates =
-            all().flat_map(|(n, manifest)| discovery::templates(n, manifest, &view.budget));
+        let templates = all().flat_map(|(n, one)| discovery::templates(n, one, &view.budget));
         view.templates = templates.collect();
         view.templates.extend(derived.pods.iter().map(|pods| {
             Template {

@@ -262,16 +262,6 @@ pub(crate) fn script(container: &Json, part: Part, size: u32, budget: &Budget) -
     (!budget.is_over()).then_some(script)
 }
 
-/// Returns the commands of a container as words; `None` if its script exceeds the budget.
-pub(crate) fn commands(
-    container: &Json,
-    part: Part,
-    size: u32,
-    budget: &Budget,
-) -> Option<Vec<Vec<String>>> {
-    Some(script(container, part, size, budget)?.commands)
-}
-
 /// Returns the index of the script among the words of a command; `None` if it starts no shell with one.
 pub(crate) fn script_at(words: &[String]) -> Option<usize> {
     // `-c`, also behind other letters: `-ec`, `-lc`.
@@ -352,8 +342,7 @@ impl<'a> Engine<'a> {
             }
         };
         let of_vllm = |words: &[String], may_begin_with_model: bool| {
-            let names = (!is_omni(image)).then(|| Names::of(&VLLM, image));
-            let flags = Flags::of_engine(words, names);
+            let flags = Flags::of_engine(words, (!is_omni(image)).then(|| Names::of(&VLLM, image)));
             let first = words.first().filter(|word| may_begin_with_model && !word.starts_with('-'));
             named(Program::Vllm, flags, "model", first)
         };
@@ -637,8 +626,7 @@ impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = Located<'a>> + use<'a> {
         let inits = list(self.spec, "initContainers").len();
-        let all = self.all_containers().into_iter().enumerate();
-        all.filter_map(move |(index, found)| {
+        self.all_containers().into_iter().enumerate().filter_map(move |(index, found)| {
             let stays = index >= inits || text(found.0, "restartPolicy") == "Always";
             stays.then_some(found)
         })
@@ -655,6 +643,16 @@ impl<'a> Template<'a> {
     /// Returns all containers with their JSON paths.
     pub(crate) fn all_containers(&self) -> Vec<Located<'a>> {
         all_containers(self.spec, &self.spec_path)
+    }
+
+    /// Returns the script of a container of the pods; `None` if it exceeds the budget.
+    pub(crate) fn script(&self, container: &Json, budget: &Budget) -> Option<Script> {
+        script(container, self.part, self.size, budget)
+    }
+
+    /// Returns the commands of a container of the pods as words; `None` as for its script.
+    pub(crate) fn commands(&self, container: &Json, budget: &Budget) -> Option<Vec<Vec<String>>> {
+        Some(self.script(container, budget)?.commands)
     }
 
     /// Returns the label that nodes of the pods must have.
@@ -765,7 +763,7 @@ impl<'a> Template<'a> {
         }
 
         for (container, path) in self.containers() {
-            let commands = commands(container, self.part, self.size, budget);
+            let commands = self.commands(container, budget);
             if commands.is_none() {
                 self.unread.push((text(container, "name"), path.clone()));
             }
@@ -812,8 +810,8 @@ mod tests {
 
         let script = "exec vllm serve a --x $(A) --y $(hostname) --z=$$(A) --n $((A * 2))";
         let container = serde_json::json!({"command": ["bash", "-c", script], "env": [{"name": "A", "value": "4"}]});
-        let all = commands(&container, Part::Single, 1, &Budget::new()).unwrap();
-        let words = all[0].join("|").replace(shell::UNKNOWN, "?");
+        let script = super::script(&container, Part::Single, 1, &Budget::new()).unwrap();
+        let words = script.commands[0].join("|").replace(shell::UNKNOWN, "?");
         assert_eq!(words, "exec|vllm|serve|a|--x|4|--y|?|--z=?|--n|8");
     }
 }
