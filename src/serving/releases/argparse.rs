@@ -36,7 +36,7 @@ pub(crate) fn judge(
         } else if let Some((name, value)) = word.split_once(' ').filter(|_| word.starts_with("--"))
         {
             let message = format!("`{word}` is one argument, which is no flag");
-            line.judge.push(Kind::Refused, "", message, format!("write `{name}={}`", value.trim()));
+            line.judge.refuse("", message, format!("write `{name}={}`", value.trim()));
         }
     }
     line.judge.verdicts()
@@ -238,7 +238,7 @@ impl<'t> Line<'t> {
                         longer.iter().map(|(long, _)| long.as_str()).take(4).collect();
                     let names = suggest::list(&names);
                     let message = format!("`{written}` abbreviates several flags: {names}");
-                    self.judge.push(Kind::Refused, "", message, "write the whole name");
+                    self.judge.refuse("", message, "write the whole name");
                 }
             }
         }
@@ -308,8 +308,7 @@ impl<'t> Line<'t> {
                 true => "remove the flag and its value".to_owned(),
                 false => format!("write `{name}`"),
             };
-            let message = format!("flag `{name}` takes no value, but has `{given}`");
-            self.judge.push(Kind::Refused, "", message, hint);
+            self.judge.refuse("", format!("flag `{name}` takes no value, but has `{given}`"), hint);
         }
     }
 
@@ -332,7 +331,7 @@ impl<'t> Line<'t> {
 
         if values.is_empty() && !may_lack {
             let message = format!("flag `{name}` has no value");
-            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+            self.judge.refuse("", message, format!("write `{name}=…`"));
         }
         for value in values.into_iter().filter(|value| !is_placeholder(value)) {
             // A value is wrong if no release that may run takes it.
@@ -340,7 +339,7 @@ impl<'t> Line<'t> {
             if let (Some(first), true) = (faults.last(), faults.len() == specs.len()) {
                 let message =
                     format!("{} does not accept `{value}` for `{name}`", self.judge.title());
-                self.judge.push(Kind::Refused, "", message, first.clone());
+                self.judge.refuse("", message, first.clone());
                 continue;
             }
             self.registered(flag, name, value);

@@ -83,9 +83,8 @@ fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &s
         return;
     }
     if !fits(&field.kind, json) {
-        let message = format!("`{name}` is not of type {}", shown(&field.kind));
         let hint = format!("write a value of type {}", shown(&field.kind));
-        judge.push(Kind::Refused, path, message, hint);
+        judge.refuse(path, format!("`{name}` is not of type {}", shown(&field.kind)), hint);
         return;
     }
     if field.open || field.fields.is_empty() {

@@ -53,8 +53,7 @@ impl<'t> Line<'t> {
 
         if index.is_some() && spec.rejected {
             let message = format!("{} does not start with `{written}`", self.judge.title());
-            let hint = instead.unwrap_or_else(|| "remove it".to_owned());
-            self.judge.push(Kind::Refused, "", message, hint);
+            self.judge.refuse("", message, instead.unwrap_or_else(|| "remove it".to_owned()));
         } else if self.program.is_deprecated(name, &self.judge) {
             self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
         }
@@ -67,7 +66,7 @@ impl<'t> Line<'t> {
         match given {
             None => {
                 let message = format!("flag `{written}` has no value");
-                self.judge.push(Kind::Refused, "", message, format!("write `{written}=…`"));
+                self.judge.refuse("", message, format!("write `{written}=…`"));
             }
             Some(given) if !is_placeholder(given) => self.value(name, written, &specs, given),
             Some(_) => {}
@@ -91,7 +90,7 @@ impl<'t> Line<'t> {
         } else {
             suggest::hint(name, &self.program.flags.names(index), "flags")
         };
-        self.judge.push(Kind::Refused, "", message, hint);
+        self.judge.refuse("", message, hint);
         !word.contains('=') && next.is_some_and(|next| !next.starts_with('-'))
     }
 
@@ -105,7 +104,7 @@ impl<'t> Line<'t> {
         match (value, next) {
             (Some(value), _) if !is_boolean(value) && !is_placeholder(value) => {
                 let message = format!("flag `{written}` is boolean, but has the value `{value}`");
-                self.judge.push(Kind::Refused, "", message, format!("write `{written}=true`"));
+                self.judge.refuse("", message, format!("write `{written}=true`"));
             }
             (None, Some(next)) if is_boolean(next) => {
                 let message =
@@ -133,7 +132,7 @@ impl<'t> Line<'t> {
             };
             let message =
                 format!("{} does not accept `{value}` for `{written}`", self.judge.title());
-            self.judge.push(Kind::Refused, "", message, format!("write {expected}"));
+            self.judge.refuse("", message, format!("write {expected}"));
         }
 
         let Some(names) = self.program.values.get(name) else { return };

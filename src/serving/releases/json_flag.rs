@@ -51,7 +51,7 @@ impl JsonFlag<'_, '_> {
         if !self.is_json() {
             let name = self.name;
             let message = format!("flag `{name}` has no JSON value, so it has no field `{field}`");
-            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+            self.judge.refuse("", message, format!("write `{name}=…`"));
             return;
         }
         let (first, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -97,12 +97,10 @@ impl JsonFlag<'_, '_> {
                 let title = self.judge.title();
                 let message =
                     format!("{title} does not accept `{shown}` for `{field}` of `{name}`");
-                let hint = suggest::hint(&shown, &choices, "values");
-                self.judge.push(Kind::Refused, "", message, hint);
+                self.judge.refuse("", message, suggest::hint(&shown, &choices, "values"));
             } else if refuses && specs.iter().all(|spec| !is_scalar(&spec.kind, value)) {
                 let message = format!("`{field}` of `{name}` is not of type {}", last.kind);
-                let hint = format!("write a value of type {}", last.kind);
-                self.judge.push(Kind::Refused, "", message, hint);
+                self.judge.refuse("", message, format!("write a value of type {}", last.kind));
             } else if let Json::Object(inner) = value {
                 // Other classes are not those of configurations, and may ignore unknown fields.
                 let class = last.kind.split('|').find(|kind| kind.ends_with("Config"));
@@ -123,7 +121,7 @@ impl JsonFlag<'_, '_> {
         let known: Vec<&str> =
             known.iter().filter_map(|key| key.strip_prefix(class)?.strip_prefix('.')).collect();
         let message = format!("{} has no {noun} `{field}`", self.judge.title());
-        self.judge.push(Kind::Refused, "", message, suggest::hint(field, &known, "fields"));
+        self.judge.refuse("", message, suggest::hint(field, &known, "fields"));
     }
 
     /// Judges the connectors of a transfer configuration, and of those in a MultiConnector.

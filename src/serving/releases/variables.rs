@@ -38,7 +38,7 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
         let typed = table.env_types.find(name).and_then(|spans| judge.current(spans));
         if let Some(hint) = typed.filter(|_| is_given).and_then(|spec| fault(spec, value)) {
             let message = format!("{} does not accept `{value}` for `{name}`", judge.title());
-            judge.push(Kind::Refused, name, message, hint);
+            judge.refuse(name, message, hint);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;

@@ -102,6 +102,11 @@ impl<'t> Judge<'t> {
         &mut self.verdicts[last]
     }
 
+    /// Adds a judgement that the program fails to start.
+    pub(crate) fn refuse(&mut self, path: &str, message: String, hint: impl Into<String>) {
+        self.push(Kind::Refused, path, message, hint);
+    }
+
     /// Judges a setting that a later release removes: `what` names it, `removal` says when.
     pub(crate) fn deprecated(
         &mut self,

@@ -28,7 +28,7 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
             events(index, engine, flags, reporter);
             let path = format!("{path}.plugins[{at}].parameters");
-            blocks(index, (template, engine), flags, found.at(owner, path));
+            blocks(index, (view, template, engine), found.at(owner, path));
         }
         hash_seeds(index, &pods, found);
     }
@@ -125,18 +125,13 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
 
 /// Checks the block sizes. Pickers since 0.9 hash tokens of events again, so that a difference is
 /// inexact instead of useless.
-fn blocks(
-    index: &Json,
-    (template, engine): (&Template<'_>, &Engine<'_>),
-    flags: &Flags,
-    mut found: Reporter<'_>,
-) {
+fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<'_>) {
     let said = ["blockSize", "blockSizeTokens"]
         .iter()
         .find_map(|key| index.pointer(&format!("/tokenProcessorConfig/{key}")));
     let ours = said.map_or(Some(USUAL_BLOCK), Json::as_u64);
-    let theirs = if flags.has("block-size") {
-        flags.text("block-size").and_then(|text| text.parse().ok())
+    let theirs = if engine.flags.has("block-size") {
+        engine.flags.text("block-size").and_then(|text| text.parse().ok())
     } else {
         // The default differs between CPUs and accelerators, and between attention backends.
         accelerators(engine.container)

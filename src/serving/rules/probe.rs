@@ -151,18 +151,13 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
 /// Checks that the engine answers probes: path, TLS and API key.
 pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
     let (_, _, engine) = context;
-    let Some(flags) = known(engine) else { return };
-    for probe in http_probes(engine) {
-        answers(context, flags, probe, found.inside(&format!(".{}", probe.0)));
+    for probe in http_probes(engine).filter(|_| known(engine).is_some()) {
+        answers(context, probe, found.inside(&format!(".{}", probe.0)));
     }
 }
 
-fn answers(
-    (_, template, engine): Context<'_>,
-    flags: &Flags,
-    (name, get): (&str, &Json),
-    mut found: Reporter<'_>,
-) {
+fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: Reporter<'_>) {
+    let ((name, get), flags) = (probe, &engine.flags);
     let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
     let is_sglang = engine.program == Program::Sglang;

@@ -19,7 +19,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             let judged = match (script_at(&words), engine) {
                 (Some(at), _) => words.get(at..=at),
                 (None, Some(engine)) if !is_shell(&words) => {
-                    other_forms(template, engine, &words, &mut found);
+                    other_forms((view, template, engine), &words, &mut found);
                     Some(words.as_slice())
                 }
                 _ => None,
@@ -84,12 +84,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Reports variables of an engine in the forms of shells.
-fn other_forms(
-    template: &Template<'_>,
-    engine: &Engine<'_>,
-    words: &[String],
-    found: &mut Reporter<'_>,
-) {
+fn other_forms((_, template, engine): Context<'_>, words: &[String], found: &mut Reporter<'_>) {
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.are_read() && engine.unjudged.is_none();
     let is_whole = list(engine.container, "envFrom").is_empty();

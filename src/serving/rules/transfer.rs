@@ -332,7 +332,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
             if template.manifest.group() != "orchestration.aibrix.ai" {
                 host(template, engine, found);
             }
-            port(view, (template, partner), engine, found);
+            port((view, template, engine), partner, found);
         }
     }
     shared_port(view, found);
@@ -367,12 +367,7 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     finding.lower_if(!is_prefill, Severity::Warning);
 }
 
-fn port(
-    view: &View<'_>,
-    (template, partner): (&Template<'_>, &Template<'_>),
-    engine: &Engine<'_>,
-    found: &mut Found,
-) {
+fn port((view, template, engine): Context<'_>, partner: &Template<'_>, found: &mut Found) {
     let Some(number) = side_port(engine.container) else { return };
     // Decode pods connect to prefill pods.
     let [server, client] = [template, partner].map(End::of_pods);
