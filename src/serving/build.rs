@@ -1,14 +1,8 @@
 //! Builds objects from YAML with holes, with expressions for values that Helm fills in.
 
-use super::picker;
 use super::view::group_of;
-use crate::config::serving::ServingConfig;
-use crate::diag::{Diagnostic, Diagnostics};
-use crate::ir::{
-    Condition, Expr, Map, Number, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
-};
-use crate::yaml;
-use serde_json::{Value as Json, json};
+use super::*;
+use crate::ir::{Condition, Expr, Number, Origin, Part, ValueSpec, ValuesPath};
 
 /// Origin of serving objects.
 const ORIGIN: Origin = Origin::Added("serving");

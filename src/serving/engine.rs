@@ -1,14 +1,12 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::{self, Values, engine_labels, field_variable};
-use super::model_server::{self, mounted};
-use super::topology::{SUPERVISOR_PORT, Workload};
-use super::{pod_fields, presets, wide_ep};
-use crate::config::serving::accelerators::RDMA_CAPABILITIES;
-use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
-use crate::ir::{Map, Value, map};
-use serde_json::{Value as Json, json};
+use super::build::{engine_labels, field_variable};
+use super::model_server::mounted;
+use super::topology::SUPERVISOR_PORT;
+use super::*;
+use config::serving::Tracing;
+use config::serving::accelerators::RDMA_CAPABILITIES;
 
 /// Port for KV cache events.
 pub(super) const EVENTS_PORT: u16 = 5556;

@@ -108,8 +108,7 @@ impl<'m> Sources<'m> {
         let mut variables = list(container, "env").to_vec();
         for variable in &mut variables {
             let reference = variable.pointer("/valueFrom/configMapKeyRef");
-            let value =
-                reference.and_then(|reference| self.data(reference)?.get(text(reference, "key")));
+            let value = reference.and_then(|one| self.data(one)?.get(text(one, "key")));
             if let Some(value) = value {
                 *variable = json!({"name": variable.get("name"), "value": value});
             }

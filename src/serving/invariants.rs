@@ -7,6 +7,7 @@ use super::rules;
 use super::view::pods::{Engine, Template};
 use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// A rule for a set of manifests.
@@ -57,6 +58,12 @@ impl Finding {
     /// Makes it a note.
     pub(super) fn note(&mut self) -> &mut Self {
         self.severity = Some(Severity::Note);
+        self
+    }
+
+    /// Overrides the severity under a condition.
+    pub(super) fn lower_if(&mut self, condition: bool, severity: Severity) -> &mut Self {
+        self.severity = condition.then_some(severity).or(self.severity);
         self
     }
 
@@ -149,8 +156,7 @@ impl Reporter<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> &mut Finding {
-        let path = format!("{}{path}", self.path);
-        let finding = self.found.push(self.owner, path, message, hint);
+        let finding = self.found.push(self.owner, format!("{}{path}", self.path), message, hint);
         finding.field = self.field;
         finding
     }
@@ -159,10 +165,24 @@ impl Reporter<'_> {
 /// An engine with its pods, and the manifests around them.
 pub(super) type Context<'v> = (&'v View<'v>, &'v Template<'v>, &'v Engine<'v>);
 
+/// A container with its pods, and the manifests around them.
+pub(super) type ContainerContext<'v> = (&'v View<'v>, &'v Template<'v>, &'v Json);
+
 /// Checks each engine by a rule, which reports at its container.
 fn each(view: &View<'_>, found: &mut Found, rule: fn(Context<'_>, &mut Reporter<'_>)) {
     for (template, engine) in view.engines() {
         rule((view, template, engine), &mut found.at(template.owner, &engine.path));
+    }
+}
+
+/// Checks each long-running container by a rule, which reports at it.
+fn of_containers(
+    view: &View<'_>,
+    found: &mut Found,
+    rule: fn(ContainerContext<'_>, &mut Reporter<'_>),
+) {
+    for (template, container, path) in view.containers() {
+        rule((view, template, container), &mut found.at(template.owner, path));
     }
 }
 
@@ -244,13 +264,13 @@ invariants! {
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
         rules::by_release::refused_or_ignored, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
-        rules::program::names, "the engine fails to start";
+        |view, found| of_containers(view, found, rules::program::names), "the engine fails to start";
     ServingEngineFlags Error "engine.image" "images of vLLM and SGLang, POSIX shell"
         rules::program::in_image, "the engine fails to start";
     ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
         rules::program::metrics, "all pods have the same score";
     ServingRay Error "engine.image" "lws#835"
-        rules::join::ray, "the command is not found";
+        |view, found| of_containers(view, found, rules::join::ray), "the command is not found";
     ServingRay Error "engine.image" "Ray, check of versions"
         rules::join::ray_releases, "the workers do not join";
     ServingStartup Error "topology" "lws#135"
@@ -260,7 +280,7 @@ invariants! {
     ServingGroup Error "topology" "LeaderWorkerSet API, vLLM's launch script"
         rules::group::members, "the group waits for members, or has none";
     ServingLeaderAddress Note "topology" "lws#746"
-        rules::group::leader_address, "the group restarts if a worker starts before the leader";
+        |view, found| of_containers(view, found, rules::group::leader_address), "the group restarts if a worker starts before the leader";
     ServingSidecar Error "prefill" "llm-d-router#329"
         rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
@@ -338,7 +358,7 @@ invariants! {
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
     ServingSelector Error "name" "Kubernetes docs, Services"
-        rules::addresses::ports, "connections fail";
+        |view, found| of_containers(view, found, rules::addresses::ports), "connections fail";
     ServingAddress Error "pod" "Kubernetes docs, DNS for pods"
         |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
     ServingPod Error "engine.env" "Kubernetes API, variables of containers"

@@ -1,17 +1,10 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, field_variable, of_model};
-use super::model_server;
-use super::releases::names::NAMES;
-use super::topology::{Role, SERVING_PORT, Workload};
-use super::{engine, presets, route};
-use crate::config::serving::{
-    Adapter, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
-};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Object, Value, map, value};
-use serde_json::{Value as Json, json};
+use super::build::field_variable;
+use super::topology::SERVING_PORT;
+use super::*;
+use config::serving::{Adapter, Autoscaling, EngineKind};
 
 /// The end of the name of a pool that KServe creates, behind the service's (KServe, llmisvc).
 pub(super) const POOL_SUFFIX: &str = "-inference-pool";

@@ -36,10 +36,11 @@ mod view;
 mod wide_ep;
 mod workload;
 
+// What most of the modules speak of.
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{Image, Use, UseKind};
-use crate::ir::{Identity, Release, Unit};
-use build::Values;
+use crate::ir::{Identity, Map, Object, Release, Unit, Value, map, value};
+use build::{Values, of_model};
 use bundle2chart_bundle as bundle;
 use bundle2chart_compile::chart::Chart;
 use bundle2chart_compile::models::ModelCompiler;
@@ -49,10 +50,14 @@ use bundle2chart_jq as jq;
 use bundle2chart_model::{diag, embedded, ir};
 use bundle2chart_source as source;
 use bundle2chart_yaml as yaml;
-use config::serving::ServingConfig;
 use config::serving::profile::{self, Profile};
+use config::serving::{Model, RouteConfig, ServingConfig, Topology};
+use releases::image;
 use releases::names::NAMES;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use topology::{Role, Workload};
+use view::flags::Flags;
 use view::kserve::Derived;
 use view::pods::Program;
 use view::{View, pods};
@@ -183,8 +188,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
                 "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
                 _ => ("name", "rename one of the models"),
             };
-            let same = seen.insert(Identity::of(&manifest.json), config);
-            let Some(first) = same else { continue };
+            let Some(first) = seen.insert(Identity::of(&manifest.json), config) else { continue };
             let message = format!("chart of `{}` also has {manifest}", first.name);
             diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)

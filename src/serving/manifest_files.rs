@@ -1,13 +1,8 @@
 //! Manifests of third parties: files and directories come in, findings go out.
 
-use super::view::Manifest;
-use super::{check_manifests, is_about_serving, placeholders};
-use crate::bundle;
-use crate::config::serving::profile::{self, Profile};
+use super::*;
 use crate::diag::suggest::list;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
-use crate::ir::{Object, Release};
-use crate::source::{self, Limits};
+use source::Limits;
 use std::collections::BTreeSet;
 
 /// Numbers for the summary of a check.
@@ -50,8 +45,7 @@ pub fn check_files(
     let mut found = Diagnostics::new();
     let objects = manifests.len();
     check_manifests(manifests, profile, &mut found);
-    let [errors, warnings] =
-        [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
+    let [errors, warnings] = [Severity::Error, Severity::Warning].map(|one| found.count(one));
     diagnostics.append(found);
     Some(Checked { objects, errors, warnings })
 }

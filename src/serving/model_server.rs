@@ -6,13 +6,10 @@ mod vllm;
 
 use super::build::push_new;
 use super::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
-use super::releases::{ProgramTable, engines, image};
-use super::topology::{Role, SERVING_PORT, Workload};
-use super::view::flags::Flags;
-use super::{pod_fields, presets};
-use crate::config::serving::{EngineKind, Model, ServingConfig};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use serde_json::{Value as Json, json};
+use super::releases::{ProgramTable, engines};
+use super::topology::SERVING_PORT;
+use super::*;
+use config::serving::EngineKind;
 use std::sync::LazyLock;
 
 pub(super) use vllm::transfer_config;

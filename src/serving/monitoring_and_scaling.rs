@@ -1,11 +1,7 @@
 //! Monitors, network policies, disruption budgets and autoscalers.
 
-use super::build::of_model;
-use super::topology::{Role, Workload};
-use super::{model_server, picker, route};
-use crate::config::serving::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
-use crate::ir::{Object, map};
-use serde_json::{Value as Json, json};
+use super::*;
+use config::serving::{Autoscaling, Monitoring, NetworkPolicy};
 
 /// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
 pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {

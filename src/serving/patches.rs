@@ -1,10 +1,7 @@
 //! `[[serving.patch]]`: changes the objects of a model by jq.
 
-use crate::config::serving::ServingConfig;
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Release, Unit};
-use crate::jq::{Purpose, Session};
-use crate::overlay;
+use super::*;
+use jq::{Purpose, Session};
 
 /// Applies the patches to the objects as they are with the default values. Reports patches that fail.
 pub(super) fn apply(unit: &mut Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {

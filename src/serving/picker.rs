@@ -1,13 +1,8 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{self, Values, of_model};
 use super::releases::VLLM;
 use super::view::pods::as_text;
-use super::{engine, model_server, presets};
-use crate::config::serving::ServingConfig;
-use crate::ir::{Object, Value, map};
-use crate::yaml;
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Port for gateways (ext-proc). This and the next two are the defaults of pickers.
 pub(super) const PICKER_PORT: u16 = 9002;
@@ -74,8 +69,7 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
     // services.
     let usual = "inference-extension";
     let (alive, ready) = if several { ("liveness", "readiness") } else { (usual, usual) };
-    let tracing =
-        config.tracing.as_ref().map(|tracing| engine::trace_variables(tracing, &name(config)));
+    let tracing = config.tracing.as_ref().map(|one| engine::trace_variables(one, &name(config)));
     let labels = labels(config);
     let mut workload_labels = labels.clone();
     workload_labels["llm-d.ai/igw-mode"] = json!(SELECTOR);

@@ -1,13 +1,9 @@
 //! Additional fields of pods. One table maps keys of bundles.toml to fields of the Kubernetes API; the
 //! volumes of `cache` and `adapters` and the claim of `accelerator` are added by it, too.
 
-use super::build::{Values, push_new};
-use super::model_server;
-use super::topology::{Role, Workload};
-use crate::config::serving::{Adapter, Model, PodFields, ServingConfig};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Map, Object, Value};
-use serde_json::{Value as Json, json};
+use super::build::push_new;
+use super::*;
+use config::serving::{Adapter, PodFields};
 use std::collections::BTreeSet;
 
 /// Directory for downloaded models on the volume of `cache`.
@@ -143,8 +139,7 @@ pub(super) fn add(
 
 /// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
 fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
-    let name = object.name();
-    let of_workload = workloads.iter().find(|workload| workload.name() == name);
+    let of_workload = workloads.iter().find(|workload| workload.name() == object.name());
     match object.kind() {
         // The picker's Deployment is the only one that runs no model.
         "Deployment" if of_workload.is_none() => Some("epp"),
@@ -190,8 +185,7 @@ struct Pods<'p> {
 
 impl Pods<'_> {
     fn add_labels(&mut self, own: &mut Map, additions: &[Addition]) {
-        let labels = additions.iter().filter(|addition| addition.row.1 == PodPart::Labels);
-        for addition in labels {
+        for addition in additions.iter().filter(|addition| addition.row.1 == PodPart::Labels) {
             for (key, value) in addition.json.as_object().into_iter().flatten() {
                 if own.contains_key(key) {
                     self.conflict(addition, &format!("label `{key}`"));

@@ -1,12 +1,7 @@
 //! InferencePool, objectives and rewrites.
 
-use super::build::of_model;
-use super::picker;
-use super::topology::Workload;
 use super::view::group_of;
-use crate::config::serving::ServingConfig;
-use crate::ir::{Object, map};
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {

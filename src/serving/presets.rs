@@ -1,11 +1,7 @@
 //! Configurations of the endpoint picker.
 
 use super::build::part;
-use super::view::flags::Flags;
-use super::{engine, model_server};
-use crate::config::serving::ServingConfig;
-use crate::ir::{Map, Release, map};
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Returns the name of the preset in use.
 pub(super) fn name_of(config: &ServingConfig) -> &str {

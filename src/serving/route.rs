@@ -1,11 +1,7 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
-use super::build::of_model;
 use super::releases::go_flags::nanoseconds;
-use super::{model_server, pool, topology};
-use crate::config::serving::{RouteConfig, ServingConfig};
-use crate::ir::{Object, Value, map};
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Returns the objects of the route.
 pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object> {

@@ -1,10 +1,7 @@
 //! Security contexts of pods and containers as values of the chart.
 
-use super::build::Values;
 use super::pod_fields::each_pod;
-use crate::config::serving::ServingConfig;
-use crate::ir::{Map, Object, Release, Value};
-use serde_json::{Value as Json, json};
+use super::*;
 
 /// Makes the security contexts of all pods and their containers values, with the names that charts of
 /// operators have: `ROLE.podSecurityContext` and `ROLE.securityContext.CONTAINER`. The defaults are what

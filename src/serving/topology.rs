@@ -1,10 +1,8 @@
 //! Workloads of a shape: pods, servers and ports.
 
 use super::view::can_be_several;
-use super::{model_server, presets};
-use crate::config::serving::{AccessMode, Model, ServingConfig, Shape, Topology};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use serde_json::Value as Json;
+use super::*;
+use config::serving::{AccessMode, Shape};
 
 /// Port for requests; with one port per rank, the first of them.
 pub(super) const SERVING_PORT: u16 = 8000;
@@ -214,10 +212,9 @@ fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &s
     }
     // Each rank publishes its events on its own port, counted over all pods of a group.
     if is_precise && workloads.iter().any(|one| one.shape.dp > 1) {
-        let hint = "use `preset = \"default\"`, or write `config`";
         let message = "`precise-prefix` does not support data parallelism: the picker reads the \
             KV events of one rank per port of requests";
-        report("epp.preset", message, hint);
+        report("epp.preset", message, "use `preset = \"default\"`, or write `config`");
     }
     if is_precise && !is_downloaded {
         let hint = "use a model `hf://…`: the tokenizer downloads it";

@@ -3,9 +3,8 @@
 //! Source: the manifests of llm-d's guide wide-ep-lws for DeepSeek-R1 (llm-d 0.8), except for what is the
 //! chart's (ports, ranks, caches), and paths in its image.
 
-use super::topology::Workload;
-use super::view::flags::Flags;
-use crate::config::serving::{EnginePreset, ServingConfig};
+use super::*;
+use config::serving::EnginePreset;
 
 /// Linux capabilities besides those of the network: the GPUs write to registers of the network cards (IBGDA).
 pub(super) const CAPABILITIES: &[&str] = &["SYS_RAWIO"];

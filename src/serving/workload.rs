@@ -1,12 +1,8 @@
 //! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
 
-use super::build::{self, Values, engine_labels, of_model};
-use super::engine::{self, Pod};
-use super::pod_fields;
-use super::topology::{Role, Workload};
-use crate::config::serving::ServingConfig;
-use crate::ir::{Object, Value, map, value};
-use serde_json::json;
+use super::build::engine_labels;
+use super::engine::Pod;
+use super::*;
 
 /// Returns the workloads and their ServiceAccount.
 pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {

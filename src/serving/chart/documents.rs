@@ -1,17 +1,14 @@
 //! README.md and NOTES.txt of models.
 
-use crate::config::serving::maas::MaasSubscription;
-use crate::config::serving::{
-    Adapter, GatewayProvider, Model, RouteConfig, ServingConfig, Topology,
-};
-use crate::ir::Unit;
+use super::*;
 use crate::route::is_of_the_engine;
-use crate::topology::{self, Role, Workload};
-use crate::{model_server, monitoring_and_scaling, picker};
+use crate::topology;
 use askama::Template;
 use askama::filters::Safe;
 use bundle2chart_compile::chart::readme;
 use bundle2chart_compile::documents::{self, RELEASE, filters};
+use config::serving::maas::MaasSubscription;
+use config::serving::{Adapter, GatewayProvider};
 use std::collections::BTreeSet;
 
 /// Returns README.md.
@@ -31,14 +28,6 @@ struct Readme<'a> {
 }
 
 impl Readme<'_> {
-    fn rollout(&self) -> Vec<String> {
-        rollout(self.config, self.namespace.0)
-    }
-
-    fn request(&self) -> Vec<String> {
-        request(self.config, self.namespace.0)
-    }
-
     /// Returns the ports of a workload, in a diagram.
     fn ports(&self, workload: &Workload<'_>) -> String {
         match workload.ports().as_slice() {
@@ -85,16 +74,6 @@ pub(super) fn notes(config: &ServingConfig) -> String {
 #[template(path = "chart/documents/notes.txt", syntax = "notes")]
 struct Notes<'a> {
     config: &'a ServingConfig,
-}
-
-impl Notes<'_> {
-    fn rollout(&self) -> Vec<String> {
-        rollout(self.config, RELEASE)
-    }
-
-    fn request(&self) -> Vec<String> {
-        request(self.config, RELEASE)
-    }
 }
 
 /// Returns the commands that show the rollout.

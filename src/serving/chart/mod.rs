@@ -2,15 +2,10 @@
 
 mod documents;
 
-use super::images_of;
-use super::releases::image;
-use crate::config::serving::{Model, ServingConfig};
-use crate::images;
-use crate::ir::{Unit, map};
-use crate::yaml;
+use super::*;
 use bundle2chart_compile::chart::metadata::maintainers;
 use bundle2chart_compile::chart::required_apis::Providers;
-use bundle2chart_compile::chart::{Chart, Content, Crds, Install, artifact_hub};
+use bundle2chart_compile::chart::{Content, Crds, Install, artifact_hub};
 
 /// Returns the chart of a `[[serving]]` table.
 pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {

@@ -1,10 +1,7 @@
 //! The objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
 
-use super::super::build::of_model;
-use crate::config::serving::ServingConfig;
-use crate::config::serving::maas::MaasModel;
-use crate::ir::{Object, map};
-use serde_json::{Value as Json, json};
+use super::super::*;
+use config::serving::maas::MaasModel;
 
 /// Returns the objects.
 pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {

@@ -1,16 +1,8 @@
 //! SGLang. Source: `ServerArgs` and the HTTP server of SGLang 0.5.23, and the connector `sglang` of
 //! llm-d-router 0.10.
 
-use super::{
-    Limit, ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
-    pipeline_stages,
-};
-use crate::config::serving::Topology;
-use crate::engine::Pod;
+use super::*;
 use crate::releases::SGLANG;
-use crate::topology::{Role, Workload};
-use crate::wide_ep;
-use serde_json::json;
 
 /// Port on which the pods of a group meet; SGLang uses the next six, too.
 const GROUP_PORT: u16 = 5000;

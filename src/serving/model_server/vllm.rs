@@ -1,16 +1,9 @@
 //! vLLM.
 
-use super::{
-    Limit, ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
-    pipeline_stages,
-};
+use super::*;
 use crate::build::field_variable;
-use crate::config::serving::Topology;
-use crate::engine::Pod;
 use crate::releases::VLLM;
-use crate::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Workload};
-use crate::wide_ep;
-use serde_json::{Value as Json, json};
+use crate::topology::{RANKS_PORT, SUPERVISOR_PORT};
 
 /// Port of the NIXL side channel.
 const SIDE_CHANNEL_PORT: u16 = 5600;

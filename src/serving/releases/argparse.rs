@@ -5,12 +5,7 @@
 //! (`--kv-transfer-config.kv_role=kv_both`).
 
 use super::json_flag::JsonFlag;
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, json_flag, split_value};
-use crate::diag::suggest;
-use crate::view::pods::{as_text, is_placeholder};
-use std::collections::BTreeMap;
+use super::*;
 use std::iter::Peekable;
 
 /// Judges the arguments of an engine at a release; with plugins, registered values are not judged.
@@ -41,8 +36,7 @@ pub(crate) fn judge(
         } else if let Some((name, value)) = word.split_once(' ').filter(|_| word.starts_with("--"))
         {
             let message = format!("`{word}` is one argument, which is no flag");
-            let hint = format!("write `{name}={}`", value.trim());
-            line.judge.push(Kind::Refused, "", message, hint);
+            line.judge.refuse("", message, format!("write `{name}={}`", value.trim()));
         }
     }
     line.judge.verdicts()
@@ -100,8 +94,7 @@ impl ProgramTable {
 
                 let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
                 // argparse.BooleanOptionalAction negates every long name of a flag, aliases too.
-                let longs = longs.chain([flag]);
-                names.extend(longs.map(|long| (format!("--no-{long}"), named(true))));
+                names.extend(longs.chain([flag]).map(|long| (format!("--no-{long}"), named(true))));
                 if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
                     // A flag that has this name itself is not a negated form.
                     names.entry(format!("--disable-{rest}")).or_insert(named(true));
@@ -195,8 +188,7 @@ impl<'t> Line<'t> {
         let specs = self.table.flags.candidates(flag, self.judge.index());
         self.deprecated(flag, &name);
         if let Some(field) = field {
-            let value = value.or_else(|| value_in(words));
-            self.json(&specs, &name).field(field, value);
+            self.json(&specs, &name).field(field, value.or_else(|| value_in(words)));
             return;
         }
 
@@ -246,7 +238,7 @@ impl<'t> Line<'t> {
                         longer.iter().map(|(long, _)| long.as_str()).take(4).collect();
                     let names = suggest::list(&names);
                     let message = format!("`{written}` abbreviates several flags: {names}");
-                    self.judge.push(Kind::Refused, "", message, "write the whole name");
+                    self.judge.refuse("", message, "write the whole name");
                 }
             }
         }
@@ -316,8 +308,7 @@ impl<'t> Line<'t> {
                 true => "remove the flag and its value".to_owned(),
                 false => format!("write `{name}`"),
             };
-            let message = format!("flag `{name}` takes no value, but has `{given}`");
-            self.judge.push(Kind::Refused, "", message, hint);
+            self.judge.refuse("", format!("flag `{name}` takes no value, but has `{given}`"), hint);
         }
     }
 
@@ -340,7 +331,7 @@ impl<'t> Line<'t> {
 
         if values.is_empty() && !may_lack {
             let message = format!("flag `{name}` has no value");
-            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+            self.judge.refuse("", message, format!("write `{name}=…`"));
         }
         for value in values.into_iter().filter(|value| !is_placeholder(value)) {
             // A value is wrong if no release that may run takes it.
@@ -348,7 +339,7 @@ impl<'t> Line<'t> {
             if let (Some(first), true) = (faults.last(), faults.len() == specs.len()) {
                 let message =
                     format!("{} does not accept `{value}` for `{name}`", self.judge.title());
-                self.judge.push(Kind::Refused, "", message, first.clone());
+                self.judge.refuse("", message, first.clone());
                 continue;
             }
             self.registered(flag, name, value);

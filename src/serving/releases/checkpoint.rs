@@ -1,9 +1,6 @@
 //! Facts in the configurations of published models.
 
-use crate::embedded;
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use super::*;
 
 /// Facts in the `config.json` of a model.
 #[derive(Debug, Deserialize)]

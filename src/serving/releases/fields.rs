@@ -1,13 +1,8 @@
 //! Values with named fields: configurations and parameters of pickers, and JSON values of flags.
 
 use super::go_flags::nanoseconds;
-use super::verdict::{Judge, Kind};
-use crate::diag::suggest;
+use super::*;
 use crate::ir::push_key;
-use crate::view::pods::is_placeholder;
-use serde::Deserialize;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 /// A field.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -88,9 +83,8 @@ fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &s
         return;
     }
     if !fits(&field.kind, json) {
-        let message = format!("`{name}` is not of type {}", shown(&field.kind));
         let hint = format!("write a value of type {}", shown(&field.kind));
-        judge.push(Kind::Refused, path, message, hint);
+        judge.refuse(path, format!("`{name}` is not of type {}", shown(&field.kind)), hint);
         return;
     }
     if field.open || field.fields.is_empty() {

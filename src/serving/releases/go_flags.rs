@@ -3,11 +3,7 @@
 //! `flag` takes `-name` and `--name`, and stops at the first other word. `pflag` takes only `--name`;
 //! `-name` is a group of flags of one letter. Boolean flags take a value only after `=`.
 
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, split_value};
-use crate::diag::suggest;
-use crate::view::pods::is_placeholder;
+use super::*;
 
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
 pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) -> Vec<Verdict> {
@@ -17,8 +13,7 @@ pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) 
     while let Some(word) = words.next().filter(|word| *word != "--") {
         let is_open = is_placeholder(split_value(word).0);
         let is_flag = word.starts_with('-') && word != "-";
-        let next = words.peek().map(|next| next.as_str());
-        if !is_open && is_flag && line.flag(word, next) {
+        if !is_open && is_flag && line.flag(word, words.peek().map(|next| next.as_str())) {
             words.next();
         }
     }
@@ -58,8 +53,7 @@ impl<'t> Line<'t> {
 
         if index.is_some() && spec.rejected {
             let message = format!("{} does not start with `{written}`", self.judge.title());
-            let hint = instead.unwrap_or_else(|| "remove it".to_owned());
-            self.judge.push(Kind::Refused, "", message, hint);
+            self.judge.refuse("", message, instead.unwrap_or_else(|| "remove it".to_owned()));
         } else if self.program.is_deprecated(name, &self.judge) {
             self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
         }
@@ -72,7 +66,7 @@ impl<'t> Line<'t> {
         match given {
             None => {
                 let message = format!("flag `{written}` has no value");
-                self.judge.push(Kind::Refused, "", message, format!("write `{written}=…`"));
+                self.judge.refuse("", message, format!("write `{written}=…`"));
             }
             Some(given) if !is_placeholder(given) => self.value(name, written, &specs, given),
             Some(_) => {}
@@ -96,7 +90,7 @@ impl<'t> Line<'t> {
         } else {
             suggest::hint(name, &self.program.flags.names(index), "flags")
         };
-        self.judge.push(Kind::Refused, "", message, hint);
+        self.judge.refuse("", message, hint);
         !word.contains('=') && next.is_some_and(|next| !next.starts_with('-'))
     }
 
@@ -110,13 +104,12 @@ impl<'t> Line<'t> {
         match (value, next) {
             (Some(value), _) if !is_boolean(value) && !is_placeholder(value) => {
                 let message = format!("flag `{written}` is boolean, but has the value `{value}`");
-                self.judge.push(Kind::Refused, "", message, format!("write `{written}=true`"));
+                self.judge.refuse("", message, format!("write `{written}=true`"));
             }
             (None, Some(next)) if is_boolean(next) => {
                 let message =
                     format!("`{next}` after the boolean flag `{written}` has no effect: it is on");
-                let hint = format!("write `{written}={next}`");
-                self.judge.push(Kind::Ignored, "", message, hint);
+                self.judge.push(Kind::Ignored, "", message, format!("write `{written}={next}`"));
             }
             _ => {}
         }
@@ -132,24 +125,21 @@ impl<'t> Line<'t> {
             _ => true,
         };
         if !specs.iter().any(fits) {
-            let kind = specs.last().map_or("", |spec| spec.kind.as_str());
-            let expected = match kind {
+            let expected = match specs.last().map_or("", |spec| spec.kind.as_str()) {
                 "duration" => "a duration, such as 30s",
                 "float" => "a number",
                 _ => "an integer",
             };
             let message =
                 format!("{} does not accept `{value}` for `{written}`", self.judge.title());
-            self.judge.push(Kind::Refused, "", message, format!("write {expected}"));
+            self.judge.refuse("", message, format!("write {expected}"));
         }
 
         let Some(names) = self.program.values.get(name) else { return };
         let index = self.judge.index();
         // pflag's slices are separated by commas.
-        for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            if names.has(item, index) {
-                continue;
-            }
+        let items = value.split(',').map(str::trim);
+        for item in items.filter(|item| !item.is_empty() && !names.has(item, index)) {
             let noun = format!("`{written}` value");
             if let Some(verdict) = self.judge.exists(names, item, item, &noun, "") {
                 verdict.hint = suggest::hint(item, &names.names(index), "values");

@@ -1,8 +1,6 @@
 //! Devices, and the models that run on them.
 
-use crate::embedded;
-use serde::Deserialize;
-use std::sync::LazyLock;
+use super::*;
 
 /// Facts about devices and models, by words in names of images, nodes and models. The first one that fits counts.
 #[derive(Debug, Default, Deserialize)]

@@ -1,11 +1,6 @@
 //! The program and release in an image, from its reference.
 
-use super::super::view::pods::is_placeholder;
-use super::spans::{Release, Releases};
-use crate::embedded;
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use super::*;
 
 /// Known images.
 #[derive(Debug, Default, Deserialize)]

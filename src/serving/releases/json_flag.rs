@@ -1,11 +1,6 @@
 //! JSON values of vLLM's flags: fields, values of fields, and connectors.
 
-use super::fields::Field;
-use super::verdict::{Judge, Kind};
-use super::{Flag, ProgramTable, argparse};
-use crate::diag::suggest;
-use crate::view::pods::{as_text, is_placeholder};
-use serde_json::{Map, Value as Json};
+use super::*;
 
 /// Returns the JSON in a text as the parser reads it: numbers may end in k, m, g or t.
 pub(super) fn read(text: &str) -> Option<Json> {
@@ -56,15 +51,14 @@ impl JsonFlag<'_, '_> {
         if !self.is_json() {
             let name = self.name;
             let message = format!("flag `{name}` has no JSON value, so it has no field `{field}`");
-            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+            self.judge.refuse("", message, format!("write `{name}=…`"));
             return;
         }
         let (first, rest) = field.split_once('.').unwrap_or((field, ""));
         let is_part = !rest.is_empty() || field.ends_with('+');
         let value = value.filter(|text| !is_part && !is_placeholder(text));
         let value = value.map_or(Json::Null, |text| read(text).unwrap_or_else(|| Json::from(text)));
-        let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
-        self.object(&object);
+        self.object(&Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]));
     }
 
     fn object(&mut self, object: &Map<String, Json>) {
@@ -93,10 +87,8 @@ impl JsonFlag<'_, '_> {
                 self.unknown_field(class, field);
             }
             let specs = table.fields.candidates(&key, index);
-            let Some(last) = specs.last() else { continue };
-            if value.is_null() || is_placeholder(value.as_str().unwrap_or_default()) {
-                continue;
-            }
+            let is_open = value.is_null() || value.as_str().is_some_and(is_placeholder);
+            let Some(last) = specs.last().filter(|_| !is_open) else { continue };
 
             // For an unknown release a value must be wrong in all of them.
             if specs.iter().all(|spec| is_no_choice(spec, value)) {
@@ -105,12 +97,10 @@ impl JsonFlag<'_, '_> {
                 let title = self.judge.title();
                 let message =
                     format!("{title} does not accept `{shown}` for `{field}` of `{name}`");
-                let hint = suggest::hint(&shown, &choices, "values");
-                self.judge.push(Kind::Refused, "", message, hint);
+                self.judge.refuse("", message, suggest::hint(&shown, &choices, "values"));
             } else if refuses && specs.iter().all(|spec| !is_scalar(&spec.kind, value)) {
                 let message = format!("`{field}` of `{name}` is not of type {}", last.kind);
-                let hint = format!("write a value of type {}", last.kind);
-                self.judge.push(Kind::Refused, "", message, hint);
+                self.judge.refuse("", message, format!("write a value of type {}", last.kind));
             } else if let Json::Object(inner) = value {
                 // Other classes are not those of configurations, and may ignore unknown fields.
                 let class = last.kind.split('|').find(|kind| kind.ends_with("Config"));
@@ -131,18 +121,16 @@ impl JsonFlag<'_, '_> {
         let known: Vec<&str> =
             known.iter().filter_map(|key| key.strip_prefix(class)?.strip_prefix('.')).collect();
         let message = format!("{} has no {noun} `{field}`", self.judge.title());
-        self.judge.push(Kind::Refused, "", message, suggest::hint(field, &known, "fields"));
+        self.judge.refuse("", message, suggest::hint(field, &known, "fields"));
     }
 
     /// Judges the connectors of a transfer configuration, and of those in a MultiConnector.
     fn connectors(&mut self, object: &Map<String, Json>) {
         // `--kv-transfer-config` and `--ec-transfer-config`.
         let kind = self.name.trim_start_matches("--").split('-').next().unwrap_or_default();
+        let is_transfer = self.name.ends_with("-transfer-config");
         let registered = self.table.values.get(&format!("{kind}_connectors"));
-        let Some(registered) = registered.filter(|_| self.name.ends_with("-transfer-config"))
-        else {
-            return;
-        };
+        let Some(registered) = registered.filter(|_| is_transfer) else { return };
 
         let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);
         // With a module the connector may be a class that no registry of vLLM has.

@@ -1,17 +1,10 @@
 //! Kinds of the APIs, and the releases that serve them.
 
-use super::replacement;
-use super::spans::{self, Named, Release, Releases};
-use super::verdict::{Judge, Kind, Verdict};
-use crate::embedded;
+use super::*;
 use crate::ir::{Value, steps, value_at};
 use crate::overlay;
 use crate::view::group_of;
-use crate::view::pods::{is_placeholder, text};
-use serde_json::Value as Json;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 /// The CRDs of a project.
 #[derive(Debug)]
@@ -98,9 +91,7 @@ fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(St
 
 /// Returns the verdicts on `spec` of an object by its schema.
 fn by_schema(object: &Json) -> Vec<Verdict> {
-    let (Some(schema), Some(spec)) = (schema_of(object), object.get("spec")) else {
-        return Vec::new();
-    };
+    let Some((schema, spec)) = schema_of(object).zip(object.get("spec")) else { return Vec::new() };
     let is_preset = text(object, "kind").ends_with("Config");
     let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
     // Services complete their presets, other tools fill in what is open, and the API server drops null.
@@ -139,16 +130,10 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     // A group belongs to the project that has the kind, else to any with the group.
     let has_kind = |project: &&Project| project.kinds.find(&key).is_some();
-    let has_group = |project: &&Project| {
-        project
-            .kinds
-            .iter()
-            .any(|(known, _)| group_of(known) == group && known.ends_with(&format!(" {kind}")))
-    };
-    let projects = || PROJECTS.iter();
-    let Some(project) = projects().find(has_kind).or_else(|| projects().find(has_group)) else {
-        return Vec::new();
-    };
+    let is_like = |known: &str| group_of(known) == group && known.ends_with(&format!(" {kind}"));
+    let has_group = |project: &&Project| project.kinds.iter().any(|(known, _)| is_like(known));
+    let project = PROJECTS.iter().find(has_kind).or_else(|| PROJECTS.iter().find(has_group));
+    let Some(project) = project else { return Vec::new() };
 
     // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
     // them.
@@ -164,8 +149,7 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
 /// Returns the newest apiVersion of a kind in a release.
 fn other_version(project: &Project, release: Release, kind: &str) -> Option<String> {
-    let index = project.releases.index(release);
-    let keys = project.kinds.names(index);
+    let keys = project.kinds.names(project.releases.index(release));
     let of_kind = keys.iter().filter_map(|key| key.strip_suffix(kind)?.strip_suffix(' '));
     // `v1` is newer than `v1alpha2`, and `v2` than `v1`.
     of_kind.min_by_key(|version| (version.len(), Reverse(*version))).map(str::to_owned)

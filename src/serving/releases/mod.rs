@@ -25,16 +25,19 @@ pub(super) mod spans;
 pub(super) mod variables;
 pub(super) mod verdict;
 
+// What most of the tables and judgements speak of.
+use crate::diag::suggest;
 use crate::embedded;
+use crate::view::pods::{as_text, is_placeholder, list, text};
 use fields::Field;
 use relations::Relation;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
-use spans::{Named, Release, Releases};
+use serde_json::{Map, Value as Json};
+use spans::{Named, Release, Releases, Spans};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
-use verdict::Judge;
+use verdict::{CHECK_VERSION, Judge, Kind, Verdict};
 
 /// A flag of a program.
 #[derive(Clone, Debug, Default, Deserialize)]

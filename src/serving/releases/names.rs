@@ -1,8 +1,6 @@
 //! Names that rules know, of no release.
 
-use crate::embedded;
-use serde::Deserialize;
-use std::sync::LazyLock;
+use super::*;
 
 /// A family of connectors: its name, its connectors, and the name of its protocol.
 pub(crate) type Family = (&'static str, Vec<&'static str>, Option<&'static str>);

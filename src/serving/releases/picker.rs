@@ -1,13 +1,6 @@
 //! Configurations of endpoint pickers: `apiVersion`, keys, feature gates, plugins and parameters.
 
-use super::fields::{self, Field};
-use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Picker, Plugin, split_value};
-use crate::diag::suggest;
-use crate::view::pods::{is_placeholder, list, text};
-use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
+use super::*;
 
 /// Judges a configuration; `allows_experimental` is the flag `--allow-experimental-plugins`.
 pub(crate) fn judge(
@@ -40,15 +33,11 @@ struct Config<'t> {
 }
 
 impl Config<'_> {
-    fn refuse(&mut self, path: &str, message: String, hint: impl Into<String>) {
-        self.judge.push(Kind::Refused, path, message, hint);
-    }
-
     fn api_version(&mut self, config: &Json) {
         let path = ".apiVersion";
         let written = text(config, "apiVersion");
         if written.is_empty() {
-            self.refuse(path, "no apiVersion".to_owned(), "add it");
+            self.judge.refuse(path, "no apiVersion".to_owned(), "add it");
             return;
         }
         let known = self.table.api_versions.names(self.judge.index());
@@ -58,7 +47,7 @@ impl Config<'_> {
             let message = format!("{} does not read apiVersion `{written}`", self.judge.title());
             let hint =
                 newest.map_or("remove it".to_owned(), |one| format!("write `apiVersion: {one}`"));
-            self.refuse(path, message, hint);
+            self.judge.refuse(path, message, hint);
         } else if let Some(newest) = newest.filter(|newest| *newest != written)
             && self.judge.index().is_some()
         {
@@ -95,19 +84,19 @@ impl Config<'_> {
                 let message = format!("{title} does not accept a value for feature gate `{name}`");
                 let is_on = value == "true";
                 let hint = if is_on { format!("write `{name}`") } else { "remove it".to_owned() };
-                self.refuse(path, message, hint);
+                self.judge.refuse(path, message, hint);
                 continue;
             }
 
             if gates.find(name).is_none() {
                 let message = format!("{} has no feature gate `{name}`", self.judge.title());
-                self.refuse(path, message, suggest::hint(name, &gates.names(index), "gates"));
+                self.judge.refuse(path, message, suggest::hint(name, &gates.names(index), "gates"));
             } else {
                 self.judge.exists(gates, name, name, "feature gate", path);
             }
             if let Some(value) = value.filter(|value| !matches!(*value, "true" | "false")) {
                 let message = format!("feature gate `{name}` has the value `{value}`");
-                self.refuse(path, message, "write `true` or `false`");
+                self.judge.refuse(path, message, "write `true` or `false`");
             }
         }
     }
@@ -140,9 +129,8 @@ impl Config<'_> {
         let found = plugins.candidates(name, index);
         let is_alpha = index.is_some() && found.iter().any(|spec| spec.alpha);
         if is_alpha && !self.allows_experimental {
-            let message = format!("plugin `{name}` is experimental");
             let hint = "add the flag `--allow-experimental-plugins`, or use another plugin";
-            self.refuse(path, message, hint);
+            self.judge.refuse(path, format!("plugin `{name}` is experimental"), hint);
         }
         if let Some(parameters) = plugin.get("parameters").filter(|p| !p.is_null()) {
             self.parameters(parameters, name, &found, &format!("{path}.parameters"));
@@ -154,7 +142,7 @@ impl Config<'_> {
     fn parameters(&mut self, parameters: &Json, name: &str, specs: &[&Plugin], path: &str) {
         let Some(map) = parameters.as_object() else {
             let message = format!("`parameters` of plugin `{name}` is not a map");
-            self.refuse(path, message, "write a map");
+            self.judge.refuse(path, message, "write a map");
             return;
         };
         if specs.iter().all(|spec| spec.ignored) {

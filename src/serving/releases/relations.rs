@@ -4,14 +4,9 @@
 //! number or another flag. Further words tell relations of the same flags apart; messages end with them. A
 //! flag with a dot is a field of a JSON value, as vLLM writes it.
 
-use super::ProgramTable;
-use super::spans::Release;
-use super::verdict::{CHECK_VERSION, Kind, Verdict};
+use super::*;
 use crate::view::flags::Flags;
-use crate::view::pods::{Variable, as_text, is_placeholder, variable};
-use serde::Deserialize;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use crate::view::pods::{Variable, variable};
 
 /// The conditions of a relation.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,8 +1,6 @@
 //! Names and the releases that have them.
 
-use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use super::*;
 
 /// The release of a program that an image names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +66,8 @@ impl Releases {
 
     /// Returns text for a set of releases, such as `0.9.0 to 0.17.1` or `0.22.0 and later`.
     pub(crate) fn describe(&self, set: &[bool]) -> String {
-        let (Some(first), Some(last)) =
-            (set.iter().position(|has| *has), set.iter().rposition(|has| *has))
-        else {
-            return "no release".to_owned();
-        };
+        let ends = set.iter().position(|has| *has).zip(set.iter().rposition(|has| *has));
+        let Some((first, last)) = ends else { return "no release".to_owned() };
 
         match (first == 0, last + 1 == self.0.len()) {
             // What the last release of the table has, later ones are expected to have.

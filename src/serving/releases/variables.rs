@@ -1,11 +1,8 @@
 //! Environment variables of engines.
 
 use super::argparse::fault;
-use super::spans::Release;
-use super::verdict::{Kind, Verdict};
-use super::{ProgramTable, replacement};
+use super::*;
 use crate::diag::suggest::is_typo;
-use crate::view::pods::is_placeholder;
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
 const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
@@ -41,7 +38,7 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
         let typed = table.env_types.find(name).and_then(|spans| judge.current(spans));
         if let Some(hint) = typed.filter(|_| is_given).and_then(|spec| fault(spec, value)) {
             let message = format!("{} does not accept `{value}` for `{name}`", judge.title());
-            judge.push(Kind::Refused, name, message, hint);
+            judge.refuse(name, message, hint);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;

@@ -1,7 +1,6 @@
 //! Judgements on names and values, with the release that they hold for.
 
-use super::spans::{Named, Release, Releases, Spans};
-use crate::diag::suggest;
+use super::*;
 
 /// The hint of judgements that depend on a release that is not known.
 pub(super) const CHECK_VERSION: &str =
@@ -101,6 +100,11 @@ impl<'t> Judge<'t> {
         self.verdicts.push(Verdict { kind, is_certain, path, message, hint });
         let last = self.verdicts.len() - 1;
         &mut self.verdicts[last]
+    }
+
+    /// Adds a judgement that the program fails to start.
+    pub(crate) fn refuse(&mut self, path: &str, message: String, hint: impl Into<String>) {
+        self.push(Kind::Refused, path, message, hint);
     }
 
     /// Judges a setting that a later release removes: `what` names it, `removal` says when.

@@ -34,11 +34,9 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
 /// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.
 pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let flags = engine.flags_of(Program::Vllm).filter(|_| !template.completed);
-    for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")) {
-        if !item.contains(['=', '{']) && !is_placeholder(item) {
-            let message = format!("`{item}` of `--lora-modules` has no path");
-            found.push(message, "write NAME=PATH");
-        }
+    let has_no_path = |item: &&str| !item.contains(['=', '{']) && !is_placeholder(item);
+    for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")).filter(has_no_path) {
+        found.push(format!("`{item}` of `--lora-modules` has no path"), "write NAME=PATH");
     }
 }
 
@@ -66,9 +64,9 @@ pub(crate) fn rewrites(view: &View<'_>, rewrite: &Manifest, found: &mut Reporter
         engines.filter(|engine| !engine.is_headless()).map(served).collect();
     let Some(names) = names.filter(|names| !names.is_empty()) else { return };
 
-    for (index, rule) in list(rewrite.spec(), "rules").iter().enumerate() {
-        let mut found = found.inside(&format!(".spec.rules[{index}].targets"));
-        for model in list(rule, "targets").iter().map(|target| text(target, "modelRewrite")) {
+    for (rule, path) in items(rewrite.spec(), "rules", ".spec") {
+        let mut found = found.inside(&format!("{path}.targets"));
+        for model in texts(rule, "targets", "modelRewrite") {
             // The picker may send a rewritten request to any pod of the pool, so every one has
             // to serve it.
             let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
@@ -76,10 +74,9 @@ pub(crate) fn rewrites(view: &View<'_>, rewrite: &Manifest, found: &mut Reporter
                 continue;
             }
             let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
-            let hint = crate::diag::suggest::hint(model, &known, "models");
             let message =
                 format!("{rewrite} rewrites to `{model}`, which pods of {pool} do not serve");
-            found.push(message, hint);
+            found.push(message, suggest::hint(model, &known, "models"));
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
 //! variables that Kubernetes expands.
 
-use super::picker::service_port;
-use super::pod::pods;
 use super::*;
-use crate::view::pods::expanded_names;
 
 /// An address in a word of a container or in the value of a variable: a host and a port.
 type Address = (String, Option<u32>);
@@ -92,32 +89,26 @@ pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
 }
 
 /// Checks that Services in the manifests have the ports of the addresses that containers name.
-pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
-        let aliases = list(template.spec, "hostAliases").iter();
-        let aliases: Vec<&Json> = aliases.flat_map(|alias| list(alias, "hostnames")).collect();
-        let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
-        for (host, port) in all {
-            if let Some((pods, service)) = pod_of_other(view, &host, template.manifest.namespace())
-            {
-                let own = text(pods.spec(), "serviceName");
-                let message = format!("`{host}` has no address: {pods} has `serviceName: {own}`");
-                let hint =
-                    format!("write `serviceName: {service}`, or another name in the address");
-                found.push(template.owner, &path, message, hint);
-            }
-            let is_own = host == template.manifest.name() && template.manifest.kind() == "Pod";
-            let service = service_at(view, &host, template.manifest.namespace());
-            let service = service.filter(|_| !is_own && !aliases.contains(&&json!(host)));
-            let (Some(service), Some(port)) = (service, port) else { continue };
-            if is_closed(service, port) {
-                let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
-                let ports: Vec<String> = ports.map(Json::to_string).collect();
-                let ports = ports.join(", ");
-                let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");
-                let hint = "add the port to the Service, or write one that it has";
-                found.push(template.owner, &path, message, hint);
-            }
+pub(crate) fn ports(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let (view, template, container) = context;
+    let manifest = template.manifest;
+    let aliases = || list(template.spec, "hostAliases").iter();
+    let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
+    for (host, port) in all {
+        if let Some((pods, service)) = pod_of_other(view, &host, manifest.namespace()) {
+            let own = text(pods.spec(), "serviceName");
+            let hint = format!("write `serviceName: {service}`, or another name in the address");
+            found.push(format!("`{host}` has no address: {pods} has `serviceName: {own}`"), hint);
+        }
+        let is_own = host == manifest.name() && manifest.kind() == "Pod"
+            || aliases().any(|alias| strings(alias, "hostnames").any(|alias| alias == host));
+        let service = service_at(view, &host, manifest.namespace()).filter(|_| !is_own);
+        let (Some(service), Some(port)) = (service, port) else { continue };
+        if is_closed(service, port) {
+            let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
+            let ports = ports.map(Json::to_string).collect::<Vec<String>>().join(", ");
+            let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");
+            found.push(message, "add the port to the Service, or write one that it has");
         }
     }
 }
@@ -144,25 +135,19 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// Checks that variables are above those that use them.
 pub(crate) fn order(view: &View<'_>, found: &mut Found) {
     for pod in pods(view) {
-        for (container, path) in pod.all_containers() {
-            let variables = list(container, "env");
-            // Variables of Secrets come before all others.
-            if !list(container, "envFrom").is_empty() {
-                continue;
-            }
-            for (index, variable) in variables.iter().enumerate() {
-                let is_named = |one: &Json, name: &String| text(one, "name") == name;
-                let (above, below) = variables.split_at(index);
-                let is_late = |name: &String| {
-                    let mut below = below.iter().skip(1);
-                    below.any(|one| is_named(one, name))
-                        && !above.iter().any(|one| is_named(one, name))
+        // Variables of Secrets come before all others.
+        let is_plain = |(container, _): &Located<'_>| list(container, "envFrom").is_empty();
+        for (container, path) in pod.all_containers().into_iter().filter(is_plain) {
+            for (index, (variable, path)) in items(container, "env", &path).enumerate() {
+                let names = || texts(container, "env", "name");
+                let is_late = |late: &String| {
+                    names().skip(index + 1).any(|name| name == late)
+                        && !names().take(index).any(|name| name == late)
                 };
-                let names = expanded_names(text(variable, "value"));
-                if let Some(late) = names.into_iter().find(is_late) {
+                let used = expanded_names(text(variable, "value")).into_iter();
+                if let Some(late) = used.into_iter().find(is_late) {
                     let name = text(variable, "name");
                     let message = format!("`{name}` uses `$({late})`, which is defined after it");
-                    let path = format!("{path}.env[{index}]");
                     found.push(pod.owner, path, message, format!("move `{late}` above `{name}`"));
                 }
             }

@@ -3,9 +3,7 @@
 use super::*;
 use crate::releases::spans::Release;
 use crate::releases::verdict::{Kind, Verdict};
-use crate::releases::{
-    self, GIE, LLM_D, ProgramTable, SIDECAR, argparse, go_flags, kinds, relations, variables,
-};
+use crate::releases::{self, ProgramTable, SIDECAR, argparse, go_flags, relations, variables};
 use crate::view::pods::is_omni;
 
 /// A verdict with its place.
@@ -123,9 +121,8 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
     };
 
     for template in &view.templates {
-        if let Some(engine) = template.engine.as_ref().filter(|engine| engine.flags.are_read())
-            && let Some(table) = engine.program.table()
-        {
+        let engine = template.engine.as_ref().filter(|engine| engine.flags.are_read());
+        if let Some((engine, table)) = engine.and_then(|one| Some((one, one.program.table()?))) {
             let image = text(engine.container, "image");
             let found = found.at(template.owner, &engine.path).field("engine.image");
             check(found, image, table, table.release(image));

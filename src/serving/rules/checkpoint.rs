@@ -49,9 +49,7 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         families.next().filter(|_| families.next().is_none())
     };
     let said = flags.text("quantization").unwrap_or_default();
-    if let (Some(weights), Some(wanted)) = (family(&name), family(said))
-        && weights != wanted
-    {
+    if let Some((weights, _)) = differing(family(&name), family(said)) {
         let message =
             format!("`--quantization={said}` is not for the {weights} weights of `{model}`");
         found.push(message, "remove it: the engine reads it from the model");

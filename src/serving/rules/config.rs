@@ -33,14 +33,12 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
 
 /// Checks that plugins have types and unique names, and profiles unique names.
 fn unique_names(config: &Json, found: &mut Reporter<'_>) {
-    for (list_key, what, required) in
-        [("plugins", "plugin", "type"), ("schedulingProfiles", "profile", "name")]
-    {
+    let lists = [("plugins", "plugin", "type"), ("schedulingProfiles", "profile", "name")];
+    for (list_key, what, required) in lists {
         let mut names = BTreeSet::new();
-        for (index, item) in list(config, list_key).iter().enumerate() {
-            let place = format!(".{list_key}[{index}]");
+        for (item, place) in items(config, list_key, "") {
             let usual = text(item, required);
-            let name = item.get("name").and_then(Json::as_str).unwrap_or(usual);
+            let name = text_at(item, "/name").unwrap_or(usual);
             if usual.is_empty() {
                 let hint = format!("set `{required}`");
                 found.below(&place, format!("{what} has no `{required}`"), hint);
@@ -57,16 +55,13 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
     let types = types(config);
     let names: Vec<&str> = types.keys().copied().collect();
     check_references(config, &names, found);
-    let profiles = list(config, "schedulingProfiles");
-    for (index, profile) in profiles.iter().enumerate() {
+    for (profile, place) in items(config, "schedulingProfiles", "") {
         // llm-d-router, SchedulerProfile.AddPlugins.
         let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
-        let used = list(profile, "plugins").iter().map(|one| text(one, "pluginRef"));
-        let pickers: Vec<&str> = used.filter(is_picker).collect();
+        let pickers: Vec<&str> = texts(profile, "plugins", "pluginRef").filter(is_picker).collect();
         if let [one, other, ..] = pickers[..] {
             let name = text(profile, "name");
             let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
-            let place = format!(".schedulingProfiles[{index}]");
             found.below(&place, message, "keep one of them");
         }
     }
@@ -80,8 +75,9 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
 
     // The loader adds this handler where there is one profile; it refuses several.
     let handles = |kind: &&str| *kind != "single-profile-handler" && may_handle(kind);
-    if profiles.len() > 1 && !types.values().any(handles) {
-        let message = format!("no plugin selects one of the {} profiles", profiles.len());
+    let profiles = list(config, "schedulingProfiles").len();
+    if profiles > 1 && !types.values().any(handles) {
+        let message = format!("no plugin selects one of the {profiles} profiles");
         let hint = "add a plugin such as `disagg-profile-handler`";
         found.below(".schedulingProfiles", message, hint);
     }
@@ -139,9 +135,8 @@ fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Repo
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
     });
 
-    for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
-        let name = text(profile, "name");
-        let place = format!(".schedulingProfiles[{index}].name");
+    for (profile, place) in items(config, "schedulingProfiles", "") {
+        let (name, place) = (text(profile, "name"), format!("{place}.name"));
         let uses = ROLES.iter().zip(&used).filter(|(_, used)| **used == name);
         let own: Vec<&str> = uses.map(|(role, _)| *role).collect();
         let Some(role) = own.first() else {
@@ -153,9 +148,8 @@ fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Repo
         };
 
         // Pods of another role would get the requests of this one.
-        let plugins = list(profile, "plugins").iter();
-        let roles =
-            plugins.filter_map(|one| types.get(text(one, "pluginRef"))?.strip_suffix("-filter"));
+        let used = texts(profile, "plugins", "pluginRef");
+        let roles = used.filter_map(|one| types.get(one)?.strip_suffix("-filter"));
         for other in roles.filter(|other| !own.contains(other) && ROLES.contains(other)) {
             let message = format!("profile `{name}` is for {role}, but has `{other}-filter`");
             found.below(&place, message, format!("use `{role}-filter`"));
@@ -193,9 +187,8 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
         let types = types(config);
         let selected = view.pool_of(picker).and_then(|(_, pool)| pool.text(ROLE_SELECTED));
         let selected = selected.filter(|role| !is_placeholder(role));
-        for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
-            let found = found.at(owner, format!("{path}.schedulingProfiles[{index}]"));
-            filters(profile, &types, (&pool, selected), &pods, found);
+        for (profile, path) in items(config, "schedulingProfiles", path) {
+            filters(profile, &types, (&pool, selected), &pods, found.at(owner, path));
         }
     }
 }
@@ -205,34 +198,27 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let mut served: Vec<(&str, &str)> = Vec::new();
         for template in view.selected(pool) {
-            let Some(engine) = &template.engine else { continue };
             // LoRA adapters are additional models.
-            if engine.flags.has("lora-modules") {
-                continue;
-            }
-            let role = template.role().unwrap_or_default();
-            let first = engine.names().into_iter().next().filter(|name| !is_placeholder(name));
-            served.extend(first.map(|name| (name, role)));
+            let engine = template.engine.as_ref().filter(|one| !one.flags.has("lora-modules"));
+            let first = engine.and_then(|engine| engine.names().into_iter().next());
+            let first = first.filter(|name| !is_placeholder(name));
+            served.extend(first.map(|name| (name, template.role().unwrap_or_default())));
         }
         served.sort_unstable();
         served.dedup_by_key(|(name, _)| *name);
         if let [(one, _), .., (other, _)] = served.as_slice() {
             let message = format!("pods of {pool} serve `{one}` and `{other}`");
-            let hint = "give each model its own pool";
-            found.push(owner, ".spec.selector", message, hint);
+            found.push(owner, ".spec.selector", message, "give each model its own pool");
         }
     }
 
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
         let Some((_, pods)) = view.pods_of(picker) else { continue };
-        for (index, plugin) in list(config, "plugins").iter().enumerate() {
-            let Some(name) = plugin.pointer("/parameters/modelName").and_then(Json::as_str) else {
-                continue;
-            };
+        for (plugin, path) in items(config, "plugins", path) {
+            let Some(name) = text_at(plugin, "/parameters/modelName") else { continue };
             let kind = text(plugin, "type");
-            let place = format!("{path}.plugins[{index}].parameters.modelName");
-            let mut found = found.at(owner, place).field("epp.config");
+            let mut found = found.at(owner, format!("{path}.parameters.modelName"));
             for engine in pods.iter().filter_map(|template| template.engine.as_ref()) {
                 let known: Vec<&str> =
                     engine.names().into_iter().chain(engine.model.as_deref()).collect();
@@ -241,7 +227,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
                     let message = format!(
                         "plugin `{kind}` has modelName `{name}`, but the pods serve `{served}`"
                     );
-                    found.push(message, format!("write `modelName: {served}`"));
+                    found.push(message, format!("write `modelName: {served}`")).field("epp.config");
                 }
             }
         }
@@ -268,13 +254,11 @@ fn filters(
     mut found: Reporter<'_>,
 ) {
     let name = text(profile, "name");
-    let used = list(profile, "plugins").iter();
-    let kinds: Vec<&str> =
-        used.filter_map(|used| types.get(text(used, "pluginRef")).copied()).collect();
-    let of_pods = pods.iter().map(|pods| pods.role());
+    let used = texts(profile, "plugins", "pluginRef");
+    let kinds: Vec<&str> = used.filter_map(|used| types.get(used).copied()).collect();
     let roles: Vec<Option<&str>> = match selected {
         Some(_) => vec![selected],
-        None => of_pods.collect(),
+        None => pods.iter().map(|pods| pods.role()).collect(),
     };
     let is_idle = |kind: &&&str| {
         let accepts = |role: &Option<&str>| plugins::accepts(kind, *role);

@@ -1,10 +1,7 @@
 //! Invariants of engine pods.
 
-use super::join::leader_of;
 use super::probe::http_probes;
-use super::ranges;
 use super::*;
-use crate::view::pods::{Sidecar, starts_ray};
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
@@ -29,14 +26,12 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     // The Hugging Face server spreads models over all devices by itself, and another one may.
     let spreads = matches!(engine.program, Program::HuggingFace | Program::Other);
     let says = flags.has("tensor-parallel-size") && !flags.has("enable-dp-attention");
-    if spreads && !says {
+    // Ray places the ranks.
+    let is_placed = flags.text("data-parallel-backend") == Some("ray");
+    if spreads && !says || is_placed {
         return None;
     }
     let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
-    if flags.text("data-parallel-backend") == Some("ray") {
-        // Ray places the ranks.
-        return None;
-    }
     // With this flag the pod runs one rank.
     if flags.has("data-parallel-rank") {
         return tp.checked_mul(pp);
@@ -79,9 +74,7 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
         let finding = found.below(".resources", message, hint);
         finding.field = (template.role() == Some("prefill")).then_some("prefill");
         // Slices of one device are devices to Kubernetes, and one rank may take all of them.
-        if devices > ranks && !view.is_generated {
-            finding.warning();
-        }
+        finding.lower_if(devices > ranks && !view.is_generated, Severity::Warning);
     }
 }
 
@@ -89,8 +82,8 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
 fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Reporter<'_>) {
     let said = template.node_label("cloud.google.com/gke-tpu-topology");
     let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
-    let sides: Option<Vec<u32>> = said.split('x').map(|side| side.parse().ok()).collect();
-    let chips = sides.and_then(|sides| sides.into_iter().try_fold(1, u32::checked_mul));
+    let mut sides = said.split('x').map(|side| side.parse().ok());
+    let chips = sides.try_fold(1u32, |chips, side| chips.checked_mul(side?));
     let Some(chips) = chips else { return };
     let fits = match template.part {
         Part::Single => units <= chips,
@@ -122,10 +115,11 @@ pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Repo
     let all = engine.number("data-parallel-size", 1);
     let local = engine.number("data-parallel-size-local", 1);
     // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
-    if let (Some(all), Some(local)) = (all, local)
-        && engine.flags.has("data-parallel-size-local")
-        && u64::from(local) * u64::from(size) != u64::from(all)
-    {
+    let is_wrong = |(all, local): &(u32, u32)| {
+        engine.flags.has("data-parallel-size-local")
+            && u64::from(*local) * u64::from(size) != u64::from(*all)
+    };
+    if let Some((all, local)) = all.zip(local).filter(is_wrong) {
         let message = format!(
             "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
         );
@@ -157,12 +151,11 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         }
     }
     for template in &view.templates {
-        for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
+        for (container, path) in items(template.spec, "initContainers", &template.spec_path) {
             let stays = text(container, "restartPolicy") == "Always";
-            let commands = || commands(container, template.part, template.size, &view.budget);
+            let commands = || template.commands(container, &view.budget);
             if !stays && commands().is_some_and(|all| Sidecar::of(container, &all).is_some()) {
                 let message = "sidecar is an init container without restartPolicy Always, so the pod never starts";
-                let path = format!("{}.initContainers[{index}]", template.spec_path);
                 found.push(template.owner, path, message, "add `restartPolicy: Always`");
             }
         }
@@ -172,28 +165,26 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let selected = view.selected(pool);
         // A TLS policy for the pods may be intended.
         let picker = pool.text("/spec/endpointPickerRef/name").unwrap_or_default();
-        let is_other =
-            |(_, rule): (usize, &Manifest)| !text(rule.spec(), "host").starts_with(picker);
+        let is_other = |(_, one): (usize, &Manifest)| !text(one.spec(), "host").starts_with(picker);
         let by_rule = || {
             view.of_kind("BackendTLSPolicy").next().is_some()
                 || view.of_kind("DestinationRule").any(is_other)
         };
         let sidecars = selected.iter().filter_map(|one| Some((one.owner, one.sidecar.as_ref()?)));
-        for (owner, sidecar) in sidecars {
-            if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule() {
-                let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
-                found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
-            }
+        let is_secure = |one: &Sidecar<'_>| one.flags.is_on_or("secure-proxy", true) && !by_rule();
+        for (owner, sidecar) in sidecars.filter(|(_, sidecar)| is_secure(sidecar)) {
+            let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
+            found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
         }
-        let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
-        for template in selected.iter().filter(|_| prefills) {
-            let has_no_sidecar = template.sidecar.is_none() && template.unread.is_empty();
-            if template.role() == Some("decode") && has_no_sidecar && !template.is_headless() {
-                let message =
-                    "decode pods have no routing sidecar, so prefill pods get no requests";
-                let hint = "add the sidecar as an init container with `restartPolicy: Always`";
-                found.push(template.owner, &template.spec_path, message, hint);
-            }
+        let prefills = selected.iter().any(|pods| pods.role() == Some("prefill"));
+        let is_alone = |pods: &&&Template<'_>| {
+            let has_no_sidecar = pods.sidecar.is_none() && pods.unread.is_empty();
+            pods.role() == Some("decode") && has_no_sidecar && !pods.is_headless()
+        };
+        for pods in selected.iter().filter(|_| prefills).filter(is_alone) {
+            let message = "decode pods have no routing sidecar, so prefill pods get no requests";
+            let hint = "add the sidecar as an init container with `restartPolicy: Always`";
+            found.push(pods.owner, &pods.spec_path, message, hint);
         }
     }
 }
@@ -214,9 +205,8 @@ pub(crate) fn port_clash((_, template, engine): Context<'_>, found: &mut Reporte
                 Some(_) => "sidecar".to_owned(),
                 None => format!("container `{}`", text(container, "name")),
             };
-            let message = format!("{who} and engine both listen on port {}", ranges(&both));
             let hint = "change the port of the engine, for example to `--port=8200`";
-            found.push(message, hint);
+            found.push(format!("{who} and engine both listen on port {}", ranges(&both)), hint);
         }
     }
 }
@@ -229,13 +219,11 @@ pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
 
 /// Checks that probes use a port of the engine.
 pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some(mut open) = engine.ports() else { return };
+    // Workers of older releases of SGLang answer health checks.
+    let answers = engine.is_headless() && engine.program == Program::Sglang;
+    let Some(mut open) = engine.ports().filter(|_| !answers) else { return };
     open.extend(supervisor(engine));
     open.extend(template.ports_beside(engine.container));
-    // Workers of older releases of SGLang answer health checks.
-    if engine.is_headless() && engine.program == Program::Sglang {
-        return;
-    }
 
     for (probe, get) in http_probes(engine) {
         let mut found = found.inside(&format!(".{probe}"));
@@ -248,7 +236,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         let named = port.as_str().unwrap_or_default();
         let number = port_number(engine.container, port).or_else(|| named.parse().ok());
         // Another tool replaces variables in ports.
-        let is_declared = list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
+        let is_declared = texts(engine.container, "ports", "name").any(|name| name == named);
         if number.is_none() && !is_declared && !is_placeholder(named) {
             let message =
                 format!("{probe} uses port `{named}`, which the container does not declare");
@@ -294,10 +282,9 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let sidecar = template.sidecar.as_ref().map(|sidecar| sidecar.container);
         let is_ours = template.engine.is_some() || sidecar.is_some();
-        for (container, path) in template.containers().filter(|_| is_ours) {
-            if template.completed && text(container, "image").is_empty() {
-                continue;
-            }
+        let has_image = |container| !template.completed || !text(container, "image").is_empty();
+        let ours = template.containers().filter(|(container, _)| is_ours && has_image(container));
+        for (container, path) in ours {
             let is_sidecar = sidecar.is_some_and(|sidecar| std::ptr::eq(sidecar, container));
             let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
             check(template.owner, container, format!("{path}.image"), field);
@@ -325,11 +312,10 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 
 /// Checks that engines with several GPUs have shared memory.
 pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some((resource, units)) = accelerators(engine.container) else { return };
     // One device has no other one to share memory with.
-    if resource == "google.com/tpu" || units < 2 || template.completed {
-        return;
-    }
+    let is_gpus = |(name, units): &(&str, u32)| *name != "google.com/tpu" && *units > 1;
+    let gpus = accelerators(engine.container).filter(is_gpus).filter(|_| !template.completed);
+    let Some((resource, units)) = gpus else { return };
 
     // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
     let mut mounts = list(engine.container, "volumeMounts").iter();
@@ -337,9 +323,8 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
     if medium != Some("Memory") && !is_true(template.spec, "/hostIPC") {
-        let message = format!("{units} × {resource} share only 64 MiB of shared memory");
         let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
-        found.push(message, hint);
+        found.push(format!("{units} × {resource} share only 64 MiB of shared memory"), hint);
     }
 }
 
@@ -359,9 +344,8 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             found.push(prefill.owner, path, message, "use the same image for both").warning();
         }
 
-        let (Some(first), Some(second)) = (one.known_flags(), other.known_flags()) else {
-            continue;
-        };
+        let flags = one.known_flags().zip(other.known_flags());
+        let Some((first, second)) = flags else { continue };
         let mut found = found.at(prefill.owner, &other.path);
         for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
             let [decode, prefill] = [first, second].map(|flags| {
@@ -375,9 +359,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
         }
         let [wanted, most] =
             [one, other].map(|engine| engine.number("max-model-len", 0).filter(|n| *n > 0));
-        if let (Some(most), Some(wanted)) = (most, wanted)
-            && most < wanted
-        {
+        if let Some((most, wanted)) = most.zip(wanted).filter(|(most, wanted)| most < wanted) {
             let message = format!(
                 "`--max-model-len` is {most} for prefill, but {wanted} for decode: prefill rejects \
                  longer prompts"

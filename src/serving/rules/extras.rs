@@ -1,9 +1,9 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
-use super::picker::{pickers_of, service_of};
+use super::picker::service_of;
 use super::pod::requests;
 use super::*;
-use crate::view::{Indexed, config_map, group_of};
+use crate::view::{Indexed, config_map};
 
 /// Reports bounds of autoscalers, and of KServe's services, that exclude each other.
 fn bounds(view: &View<'_>, found: &mut Found) {
@@ -14,20 +14,18 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     let of_services = scaled.into_iter().flat_map(|(kind, pointers)| {
         view.of_kind(kind).flat_map(|one| pointers.iter().map(move |pointer| (one, *pointer)))
     });
-    let of_scalers = scalers(view).map(|one| (one, "/spec"));
-    for ((owner, object), pointer) in of_scalers.chain(of_services) {
+    for ((owner, object), pointer) in scalers(view).map(|one| (one, "/spec")).chain(of_services) {
         let Some(spec) = object.json.pointer(pointer) else { continue };
+        let mut found = found.at(owner, "");
         let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
         let least = number(["minReplicas", "minReplicaCount"]);
         let most = number(["maxReplicas", "maxReplicaCount"]);
-        if let (Some(least), Some(most)) = (least, most)
-            && least > most
-            // KServe takes 0 as no maximum.
-            && most > 0
-        {
+        // KServe takes 0 as no maximum.
+        let excludes = |(least, most): &(u64, u64)| least > most && *most > 0;
+        if let Some((least, most)) = least.zip(most).filter(excludes) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
-            let hint = "raise the maximum, or lower the minimum";
-            found.push(owner, pointer.replace('/', "."), message, hint);
+            let path = pointer.replace('/', ".");
+            found.below(&path, message, "raise the maximum, or lower the minimum");
         }
 
         // KEDA, CheckReplicaCountBoundsAreValid: 0 is raised to 1, and a missing minimum is not.
@@ -37,16 +35,14 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             let message =
                 format!("{object} has {idle} replicas when idle, not less than its minimum");
             let hint = "raise `minReplicaCount`, or write `idleReplicaCount: 0`";
-            found.push(owner, ".spec.idleReplicaCount", message, hint);
+            found.below(".spec.idleReplicaCount", message, hint);
         }
 
         // Kubernetes API, validateScalingRules: MaxPeriodSeconds, MaxStabilizationWindowSeconds.
         for direction in ["scaleUp", "scaleDown"] {
             let behaviors = ["behavior", "advanced/horizontalPodAutoscalerConfig/behavior"];
-            let mut rules = behaviors
-                .iter()
-                .filter_map(|at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?)));
-            let Some((at, rules)) = rules.next() else { continue };
+            let rules = |at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?));
+            let Some((at, rules)) = behaviors.into_iter().find_map(rules) else { continue };
             let policies = list(rules, "policies").iter();
             let periods = policies.map(|policy| (policy, "periodSeconds", 1_800));
             let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);
@@ -55,20 +51,19 @@ fn bounds(view: &View<'_>, found: &mut Found) {
                 if let Some(said) = said.filter(|said| *said > most) {
                     let message = format!("{object} has {key} {said}, more than {most}");
                     let path = format!(".spec.{}.{direction}", at.replace('/', "."));
-                    found.push(owner, path, message, format!("write at most {most}"));
+                    found.below(&path, message, format!("write at most {most}"));
                 }
             }
         }
 
         // Kubernetes API, validateHorizontalPodAutoscalerSpec.
-        let metrics = list(spec, "metrics");
-        let counts_requests =
-            metrics.iter().any(|metric| matches!(text(metric, "type"), "Object" | "External"));
+        let mut kinds = texts(spec, "metrics", "type");
+        let counts_requests = kinds.any(|kind| matches!(kind, "Object" | "External"));
         if object.kind() == SCALERS[0] && least == Some(0) && !counts_requests {
             let message =
                 format!("{object} has no metric from outside of the pods, which 0 pods need");
             let hint = "write `minReplicas: 1`, or add a metric of type `Object` or `External`";
-            found.push(owner, ".spec.minReplicas", message, hint);
+            found.below(".spec.minReplicas", message, hint);
         }
     }
 }
@@ -90,16 +85,15 @@ const SOURCES: [Source; 5] = [
     ("external", &["metric/name"], VALUES, false),
 ];
 
-/// Returns the metrics of whole HorizontalPodAutoscalers, with their number in the list.
-fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, usize, &'v Json)> {
+/// Returns the metrics of whole HorizontalPodAutoscalers, with their JSON paths.
+fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, Located<'v>)> {
     let scalers = view.of_kind(SCALERS[0]);
     // What has no target is completed by an overlay.
     let whole = scalers.filter(|(_, scaler)| {
         scaler.api_version() == "autoscaling/v2" && reference(scaler).is_some()
     });
     whole.flat_map(|(owner, scaler)| {
-        let all = list(scaler.spec(), "metrics").iter().enumerate();
-        all.map(move |(index, metric)| (owner, scaler, index, metric))
+        items(scaler.spec(), "metrics", ".spec").map(move |one| (owner, scaler, one))
     })
 }
 
@@ -113,10 +107,7 @@ fn adapted(view: &View<'_>, rules: &str) -> Option<BTreeSet<String>> {
         let config = config_map::parse(text_of_file).ok()?;
         for rule in list(&config, rules) {
             let series = text(rule, "seriesQuery").split('{').next();
-            let name = match rule.get("name") {
-                Some(name) => name.get("as").and_then(Json::as_str),
-                None => series,
-            };
+            let name = rule.get("name").map_or(series, |name| text_at(name, "/as"));
             names.insert(name.filter(|name| !name.is_empty() && !name.contains('$'))?.to_owned());
         }
     }
@@ -130,13 +121,13 @@ fn adapter(view: &View<'_>, found: &mut Found) {
     for (rules, keys) in kinds {
         let Some(known) = adapted(view, rules) else { continue };
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        for (owner, scaler, index, metric) in metrics(view) {
+        for (owner, scaler, (metric, path)) in metrics(view) {
             for key in keys {
-                let name = metric.pointer(&format!("/{key}/metric/name")).and_then(Json::as_str);
+                let name = text_at(metric, &format!("/{key}/metric/name"));
                 let Some(name) = name.filter(|name| !known.contains(name)) else { continue };
                 let message =
                     format!("{scaler} uses metric `{name}`, which the adapter does not serve");
-                let path = format!(".spec.metrics[{index}].{key}.metric.name");
+                let path = format!("{path}.{key}.metric.name");
                 // Another adapter may.
                 found.push(owner, path, message, suggest::hint(name, &known, "metrics")).warning();
             }
@@ -146,7 +137,7 @@ fn adapter(view: &View<'_>, found: &mut Found) {
 
 /// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
 fn sources(view: &View<'_>, found: &mut Found) {
-    for (owner, scaler, index, metric) in metrics(view) {
+    for (owner, scaler, (metric, path)) in metrics(view) {
         let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
         let Some((key, required, values, is_both)) = source else { continue };
         let has = |name: &str| {
@@ -167,7 +158,7 @@ fn sources(view: &View<'_>, found: &mut Found) {
             _ => continue,
         };
         let message = format!("metric `{key}` of {scaler} has {what}");
-        let finding = found.push(owner, format!(".spec.metrics[{index}].{key}"), message, hint);
+        let finding = found.push(owner, format!("{path}.{key}"), message, hint);
         finding.why("the API server rejects the object", "Kubernetes API, validation");
     }
 }
@@ -175,8 +166,7 @@ fn sources(view: &View<'_>, found: &mut Found) {
 /// Returns the queries of a ScaledObject, one for each trigger.
 pub(super) fn queries(scaler: &Manifest) -> impl Iterator<Item = &str> {
     let triggers = list(scaler.spec(), "triggers").iter();
-    let queries = triggers.map(|trigger| trigger.pointer("/metadata/query"));
-    queries.map(|query| query.and_then(Json::as_str).unwrap_or_default())
+    triggers.map(|trigger| text_at(trigger, "/metadata/query").unwrap_or_default())
 }
 
 /// Reports scaling from 0 by metrics of the pods themselves.
@@ -237,8 +227,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));
-    let namespaces: BTreeSet<&str> =
-        unscaled.map(|(template, _)| template.manifest.namespace()).collect();
+    let namespaces: BTreeSet<&str> = unscaled.map(|(one, _)| one.manifest.namespace()).collect();
 
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
     for (owner, scaler) in scalers(view) {
@@ -267,8 +256,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
         let shares = metrics.filter_map(|metric| metric.get("resource")).filter(|resource| {
             resource.pointer("/target/type").is_some_and(|kind| kind == "Utilization")
         });
-        let names = shares.map(|resource| text(resource, "name"));
-        for name in names.filter(|name| !name.is_empty()) {
+        for name in shares.map(|resource| text(resource, "name")).filter(|name| !name.is_empty()) {
             // Pods may have resources of their own, for all containers.
             let mut pods = view
                 .templates_of(number)
@@ -390,12 +378,9 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             }
             if service != name || elsewhere {
                 let message = format!("{rule} has host {host}, but the picker is {name}");
-                let hint = if own.is_empty() {
-                    format!("write `{name}`")
-                } else {
-                    format!("write `{name}.{own}.svc.cluster.local`")
-                };
-                found.push(*owner, ".spec.host", message, hint);
+                let domain =
+                    if own.is_empty() { own } else { &format!(".{own}.svc.cluster.local") };
+                found.push(*owner, ".spec.host", message, format!("write `{name}{domain}`"));
             }
 
             let tls = spec.pointer("/trafficPolicy/tls").unwrap_or(&Json::Null);

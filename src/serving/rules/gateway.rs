@@ -1,9 +1,6 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
-use super::picker::service_port;
-use super::selector::may_select;
 use super::*;
-use crate::releases::engines;
 use crate::releases::go_flags::nanoseconds;
 
 /// Checks that routes reference Gateways, listeners and Services that exist in the manifests, and rules of
@@ -14,29 +11,33 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
     let grants = grants(view);
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
-        let parents = list(route.spec(), "parentRefs");
         let mut strangers = Vec::new();
-        for (index, parent) in parents.iter().enumerate() {
+        for (parent, path) in items(route.spec(), "parentRefs", ".spec") {
             if matches!(text(parent, "kind"), "" | "Gateway") {
-                let found = found.at(owner, format!(".spec.parentRefs[{index}]"));
-                strangers.extend(parent_of(view, route, parent, found));
+                strangers.extend(parent_of(view, route, parent, found.at(owner, path)));
             }
         }
         // A route with several parents has an effect with one that matches.
-        if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents.len()) {
+        let parents = list(route.spec(), "parentRefs").len();
+        if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents) {
             let message = format!("no listener of {gateway} matches the hostnames of {route}");
             found.push(owner, ".spec.hostnames", message, "use a host of the listener");
         }
-        for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
-            let path = format!(".spec.rules[{at}]");
+        for (rule, path) in items(route.spec(), "rules", ".spec") {
             self::rule(route, rule, found.at(owner, path.as_str()));
             rewritten(view, route, rule, found.at(owner, format!("{path}.filters")));
-            for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
-                let found = found.at(owner, format!("{path}.backendRefs[{index}]"));
-                backend_of(view, &grants, route, backend, found);
+            for (backend, path) in items(rule, "backendRefs", &path) {
+                backend_of(view, &grants, route, backend, found.at(owner, path));
             }
         }
     }
+}
+
+/// Returns the InferencePools that a route has as backends, with their JSON paths.
+pub(super) fn pool_backends(route: &Manifest) -> impl Iterator<Item = Located<'_>> {
+    let rules = items(route.spec(), "rules", ".spec");
+    let backends = rules.flat_map(|(rule, path)| items(rule, "backendRefs", &path));
+    backends.filter(|(backend, _)| text(backend, "kind") == "InferencePool")
 }
 
 /// GatewayClasses without InferencePools as backends: the classic load balancers of GKE.
@@ -62,8 +63,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         text(backend, "kind") == "InferencePool"
             || behind(view, route, backend).iter().any(|pods| pods.engine.is_some())
     });
-    let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
-    let mut paths = paths.filter_map(Json::as_str);
+    let mut paths = list(rule, "matches").iter().filter_map(|one| text_at(one, "/path/value"));
     // Filters of the implementation may rewrite, too.
     let is_foreign = |path: &&str| {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -75,8 +75,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
         engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
     };
-    let is_served =
-        backends.into_iter().all(|backend| behind(view, route, backend).iter().any(is_usual));
+    let is_served = backends.into_iter().all(|one| behind(view, route, one).iter().any(is_usual));
     if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
         let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
         let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
@@ -84,7 +83,7 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
     }
     let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
     for filter in list(rule, "filters").iter().filter(|_| to_engine) {
-        let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
+        let path = text_at(filter, "/urlRewrite/path/replacePrefixMatch");
         if path.is_some_and(|to| to.trim_matches('/').is_empty()) {
             let message =
                 format!("{route} rewrites `{from}` to `/`, without the `/v1` that engines serve");
@@ -105,8 +104,7 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
     if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
         let message = format!("a rule of {route} redirects requests, but has backends");
-        let hint = "remove the backends, or the filter";
-        found.below(".backendRefs", message, hint).rejected();
+        found.below(".backendRefs", message, "remove the backends, or the filter").rejected();
     }
 
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
@@ -133,7 +131,7 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         );
         found.push(message, "match by one path of type PathPrefix").rejected();
     }
-    for (index, one) in matches.iter().enumerate() {
+    for (one, path) in items(rule, "matches", "") {
         let asked = one.get("path").unwrap_or(&Json::Null);
         let value = text_or(asked, "value", "/");
         let is_pattern = text(asked, "type") == "RegularExpression";
@@ -142,12 +140,11 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         if is_folder && list(rule, "filters").is_empty() {
             let message =
                 format!("a match of {route} is the path `{value}` alone, which no engine has");
-            let path = format!(".matches[{index}].path.type");
-            found.below(&path, message, "write `type: PathPrefix`");
+            found.below(&format!("{path}.path.type"), message, "write `type: PathPrefix`");
         }
         if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
             let message = format!("path `{value}` of {route} does not begin with `/`");
-            let path = format!(".matches[{index}].path.value");
+            let path = format!("{path}.path.value");
             found.below(&path, message, format!("write `/{value}`")).rejected();
         }
     }
@@ -159,8 +156,8 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     let certificates = "/metadata/annotations/networking.gke.io~1certmap";
     let is_elsewhere = gateway.text(certificates).is_some()
         || gateway.spec().pointer("/infrastructure/parametersRef").is_some();
-    for (index, listener) in list(gateway.spec(), "listeners").iter().enumerate() {
-        let mut found = found.at(owner, format!(".spec.listeners[{index}]"));
+    for (listener, path) in items(gateway.spec(), "listeners", ".spec") {
+        let mut found = found.at(owner, path);
         let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));
         // CEL: "Combination of port, protocol and hostname must be unique for each listener".
         let key = (number(listener, "port"), protocol, text(listener, "hostname"));
@@ -215,8 +212,7 @@ fn parent_of<'a>(
             return None;
         }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
-        let hint = suggest::hint(name, &names, "Gateways");
-        let finding = found.push(message, hint);
+        let finding = found.push(message, suggest::hint(name, &names, "Gateways"));
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
         let is_near = names.iter().any(|other| *other == name || is_typo(name, other));
         finding.severity = (!is_near).then_some(Severity::Warning);
@@ -230,7 +226,7 @@ fn parent_of<'a>(
         .filter(|listener| section.is_empty() || text(listener, "name") == section)
         .collect();
     if named.is_empty() && !listeners.is_empty() && !is_placeholder(section) {
-        let names: Vec<&str> = listeners.iter().map(|listener| text(listener, "name")).collect();
+        let names: Vec<&str> = texts(gateway.spec(), "listeners", "name").collect();
         let message =
             format!("{route} references listener `{section}`, which {gateway} does not have");
         found.below(".sectionName", message, suggest::hint(section, &names, "listeners"));
@@ -249,8 +245,7 @@ fn parent_of<'a>(
     // Gateway API, Hostname: `*.a` is for all names below a.
     let is_below =
         |one: &str, other: &str| one.strip_prefix('*').is_some_and(|end| other.ends_with(end));
-    let hosts: Vec<&str> =
-        list(route.spec(), "hostnames").iter().filter_map(Json::as_str).collect();
+    let hosts: Vec<&str> = strings(route.spec(), "hostnames").collect();
     let is_met = |listener: &&Json| {
         let own = text(listener, "hostname");
         let meets = |host: &&str| *host == own || is_below(host, own) || is_below(own, host);
@@ -297,9 +292,7 @@ fn accepted(
     }
 
     let class = text(gateway.spec(), "gatewayClassName");
-    let rules = list(route.spec(), "rules").iter();
-    let mut backends = rules.flat_map(|rule| list(rule, "backendRefs"));
-    if WITHOUT_POOLS.contains(&class) && backends.any(|one| text(one, "kind") == "InferencePool") {
+    if WITHOUT_POOLS.contains(&class) && pool_backends(route).next().is_some() {
         let message = format!("{route} has InferencePools, but {gateway} is of class `{class}`");
         let hint = "use `gke-l7-regional-external-managed` or `gke-l7-rilb`";
         let finding = found.push(message, hint);
@@ -345,9 +338,8 @@ fn backend_of(
         }
         // A pool is often meant: its kind and group are not the defaults.
         if let Some((_, pool)) = view.named("InferencePool", name, route) {
-            let message = format!("{route} references Service/{name}, but {pool} exists");
             let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
-            found.push(message, hint);
+            found.push(format!("{route} references Service/{name}, but {pool} exists"), hint);
         } else if let Some(near) = names.find(|other| is_typo(name, other)) {
             let message = format!("{route} references Service/{name}, which does not exist");
             found.push(message, format!("write `name: {near}`"));

@@ -1,7 +1,6 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
-use super::engine::{devices_of, ranks};
-use super::join::leader_of;
+use super::engine::devices_of;
 use super::program::unset;
 use super::*;
 use crate::ir::is_label;
@@ -58,17 +57,15 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that workers wait until the name of their leader resolves.
-pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
-        let words = words(container);
-        let says = |part: &str| words.iter().any(|word| word.contains(part));
-        let waits = ["getent", "nslookup", "until "].into_iter().any(says);
-        let is_worker = template.part == Part::Worker && !template.completed;
-        if is_worker && says("LWS_LEADER_ADDRESS") && !waits {
-            let message = "workers do not wait until the leader's name resolves";
-            let hint = "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first";
-            found.push(template.owner, path, message, hint);
-        }
+pub(crate) fn leader_address(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let (_, template, container) = context;
+    let words = words(container);
+    let says = |part: &str| words.iter().any(|word| word.contains(part));
+    let waits = ["getent", "nslookup", "until "].into_iter().any(says);
+    let is_worker = template.part == Part::Worker && !template.completed;
+    if is_worker && says("LWS_LEADER_ADDRESS") && !waits {
+        let message = "workers do not wait until the leader's name resolves";
+        found.push(message, "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first");
     }
 }
 
@@ -101,7 +98,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
                     found.push(message, "write the interface of the pods' network, or remove it");
                 }
             }
-            let commands = commands(container, template.part, size, &view.budget);
+            let commands = template.commands(container, &view.budget);
             let words = commands.iter().flatten().flatten();
             let said = words.filter_map(|word| word.strip_prefix("--ray_cluster_size="));
             for said in said.filter_map(|said| said.parse::<u32>().ok()).filter(|n| *n != size) {
@@ -112,9 +109,8 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
 
         // Ray gives each pod the ranks of the leader's devices.
         let leader = leader_of(view, template).filter(|_| template.part == Part::Worker);
-        let Some((leader, engine)) = leader.and_then(|l| Some((l, l.engine.as_ref()?))) else {
-            continue;
-        };
+        let both = leader.and_then(|leader| Some((leader, leader.engine.as_ref()?)));
+        let Some((leader, engine)) = both else { continue };
         let of_pod = |template: &Template<'_>| {
             let units = template.containers().filter_map(|(container, _)| accelerators(container));
             devices_of(view, template, units.map(|(_, units)| units).sum())

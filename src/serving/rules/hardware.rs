@@ -1,12 +1,8 @@
 //! Invariants of devices: the images and data types that run on them, and the containers that get them.
 
-use super::engine::ranks;
-use super::probe::{billions, bits, downloads};
+use super::probe::{billions, bits};
 use super::runtime::hub_cache;
 use super::*;
-use crate::ir::quantity;
-use crate::releases::hardware::HARDWARE;
-use crate::releases::image::{is_in, parts};
 use crate::view::pods::resources;
 
 /// Returns the resource of the devices that an image of upstream is built for.
@@ -54,12 +50,10 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
         && number("data-parallel-size") == Some(1);
     let memory = devices(template).find_map(|label| memory(&label)).filter(|_| is_known);
     let ranks = number("tensor-parallel-size").zip(number("pipeline-parallel-size"));
-    let (Some(memory), Some((tensor, pipeline)), Some(needs)) = (memory, ranks, weight(engine))
-    else {
-        return;
-    };
-    let has = f64::from(memory) * f64::from(tensor) * f64::from(pipeline);
-    if needs > has {
+    let has = memory.zip(ranks).map(|(memory, (tensor, pipeline))| {
+        f64::from(memory) * f64::from(tensor) * f64::from(pipeline)
+    });
+    if let Some((needs, has)) = weight(engine).zip(has).filter(|(needs, has)| needs > has) {
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!(
             "the weights of `{model}` are about {needs:.0} GB, but its devices have {has:.0} GB"
@@ -87,9 +81,8 @@ pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let image = text(engine.container, "image");
     let build = built_for(image);
-    if let (Some(built), Some((resource, _))) = (build, accelerators(engine.container))
-        && resource != built
-    {
+    let resource = accelerators(engine.container).map(|(resource, _)| resource);
+    if let Some((built, resource)) = differing(build, resource) {
         let message = format!("`{image}` is built for {built}, but the container has {resource}");
         found.below(".image", message, "use the image for these devices");
     }
@@ -122,9 +115,8 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     let is_slice =
         |one: &(&str, &str, &Json)| one.0 == "limits" && one.1.starts_with("nvidia.com/mig-");
     let slice = resources(engine.container).find(is_slice);
-    if let (Some((_, slice, _)), Some(ranks)) =
-        (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
-    {
+    let ranks = ranks(engine, template).filter(|ranks| *ranks > 1);
+    if let Some(((_, slice, _), ranks)) = slice.zip(ranks) {
         let message = format!("{ranks} ranks need {ranks} devices, but a process sees one {slice}");
         let finding = found.below(".resources", message, "use one rank, or whole devices");
         finding.why("the engine fails to start", "NVIDIA, MIG user guide");
@@ -132,9 +124,8 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
 
     // A container gets the devices of the claims that it names (Kubernetes docs, dynamic resources). Those of
     // networks are for the whole pod.
-    let uses =
-        |(container, _): &(&Json, String)| container.pointer("/resources/claims/0").is_some();
-    let claim = list(template.spec, "resourceClaims").first().map(|claim| text(claim, "name"));
+    let uses = |(container, _): &Located<'_>| container.pointer("/resources/claims/0").is_some();
+    let claim = texts(template.spec, "resourceClaims", "name").next();
     let claim = claim.filter(|_| !template.completed && !has_devices);
     if let Some(claim) = claim.filter(|_| !template.all_containers().iter().any(uses)) {
         let message = format!("no container of the pod uses its resource claim `{claim}`");

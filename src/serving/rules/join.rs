@@ -2,8 +2,7 @@
 
 use super::engine::supervisor;
 use super::*;
-use crate::releases::image::{is_in, parts};
-use crate::view::pods::{last_index, starts_ray};
+use crate::view::pods::last_index;
 use crate::view::shell::UNKNOWN;
 
 fn has_own_servers(flags: &Flags) -> bool {
@@ -23,8 +22,8 @@ pub(super) fn known<'t, 'a>(
 fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
     let (engine, flags) = known(template, Program::Vllm)?;
     // vLLM also reads these variables.
-    let by_variables =
-        list(engine.container, "env").iter().any(|env| text(env, "name").starts_with("VLLM_DP_"));
+    let mut variables = texts(engine.container, "env", "name");
+    let by_variables = variables.any(|name| name.starts_with("VLLM_DP_"));
     (!by_variables && !flags.is_on("grpc")).then_some((engine, flags))
 }
 
@@ -46,17 +45,12 @@ pub(super) fn leader_of<'v, 'a>(
 
 /// Checks that leader and workers of SGLang meet at one port, each with its rank.
 fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
-    let (Some((first, leads)), Some((other, works))) =
-        (known(leader, Program::Sglang), known(worker, Program::Sglang))
-    else {
-        return;
-    };
+    let both = known(leader, Program::Sglang).zip(known(worker, Program::Sglang));
+    let Some(((first, leads), (other, works))) = both else { return };
 
     let port =
         |flags: &Flags| flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok();
-    if let (Some(first), Some(other)) = (port(leads), port(works))
-        && first != other
-    {
+    if let Some((first, other)) = differing(port(leads), port(works)) {
         let message =
             format!("`--dist-init-addr` of the leader has port {first}, of workers {other}");
         found.push(worker.owner, &worker.spec_path, message, "write one port in both");
@@ -90,12 +84,9 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
         sglang(leader, worker, found);
-        let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
-            continue;
-        };
-        if first.uses_ray() || other.uses_ray() {
-            continue;
-        }
+        let is_plain = |(engine, _): &(&Engine<'_>, &Flags)| !engine.uses_ray();
+        let both = vllm(leader).filter(is_plain).zip(vllm(worker).filter(is_plain));
+        let Some(((first, leads), (other, works))) = both else { continue };
 
         let is_spread = works.has("nnodes") || leads.has("nnodes");
         let all = other.number("data-parallel-size", 1);
@@ -152,11 +143,11 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let Some((_, flags)) = vllm(template) else { return };
     let ports = engine.ports().unwrap_or_default();
-    // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
-    let words = list(engine.container, "args").iter().map(|word| word.as_str());
-    // Kubernetes keeps the image's entry point if only `args` are set.
-    let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
-    let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
+    // vLLM: entry point of its image, validation of its arguments, SchedulerConfig. Kubernetes keeps
+    // the image's entry point if only `args` are set.
+    let words = list(engine.container, "args").iter().take(2).map(Json::as_str);
+    let words: Vec<Option<&str>> = words.collect();
+    let begins = matches!(words[..], [Some("vllm"), Some("serve")] | [Some("serve"), ..]);
 
     // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
     // others.
@@ -218,29 +209,30 @@ pub(crate) fn parallel((view, template, engine): Context<'_>, found: &mut Report
 
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it, and that the
 /// container of a worker stays.
-pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers().filter(|(_, one, _)| starts_ray(one)) {
-        let image = text(container, "image");
-        let commands = commands(container, template.part, template.size, &view.budget);
-        let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
-        let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
-        if matches!(last, [ray, start, ..] if ray == "ray" && start == "start")
-            && !last.iter().any(may_block)
-        {
-            let message =
-                "the container ends after `ray start`, which starts Ray in the background";
-            let finding = found.push(template.owner, &path, message, "add `--block`");
-            finding.why("the pod restarts again and again", "Ray docs, ray start");
-        }
-        // Whether other images of vLLM contain Ray is not known.
-        let is_without = VLLM.is_since(image, "0.19.0") == Some(true);
-        if is_in(image, "vllm/vllm-openai") && is_without {
-            let message = format!("command starts Ray, which is not in image `{image}`");
-            let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
-            found.push(template.owner, format!("{path}.image"), message, hint);
-        }
+pub(crate) fn ray(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let (view, template, container) = context;
+    if !starts_ray(container) {
+        return;
+    }
+    let image = text(container, "image");
+    let commands = template.commands(container, &view.budget);
+    let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
+    let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
+    if matches!(last, [ray, start, ..] if ray == "ray" && start == "start")
+        && !last.iter().any(may_block)
+    {
+        let message = "the container ends after `ray start`, which starts Ray in the background";
+        let finding = found.push(message, "add `--block`");
+        finding.why("the pod restarts again and again", "Ray docs, ray start");
+    }
+    // Whether other images of vLLM contain Ray is not known.
+    let is_without = VLLM.is_since(image, "0.19.0") == Some(true);
+    if is_in(image, "vllm/vllm-openai") && is_without {
+        let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
+        found.below(".image", format!("command starts Ray, which is not in image `{image}`"), hint);
     }
 }
+
 /// Returns the release of Ray in an image of the project.
 fn ray_release(image: &str) -> Option<&str> {
     const REPOSITORIES: [&str; 3] = ["rayproject/ray", "rayproject/ray-llm", "rayproject/ray-ml"];

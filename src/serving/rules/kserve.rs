@@ -2,13 +2,14 @@
 
 use super::runtime::MODELS;
 use super::*;
+use crate::view::kserve::PRESETS;
 
 /// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
-    for (path, field) in [("", "dp"), (".prefill", "prefill.dp")] {
-        let pointer = format!("/spec{}/parallelism", path.replace('.', "/"));
-        let Some(shape) = service.json.pointer(&pointer) else { continue };
-        let mut found = found.inside(&format!(".spec{path}.parallelism")).field(field);
+    for (part, path, field) in [("", ".spec", "dp"), ("/prefill", ".spec.prefill", "prefill.dp")] {
+        let Some(part) = service.spec().pointer(part) else { continue };
+        let Some(shape) = part.get("parallelism") else { continue };
+        let mut found = found.inside(&format!("{path}.parallelism")).field(field);
 
         let number = |key: &str| shape.get(key).and_then(Json::as_u64);
         let (data, local) = (number("data"), number("dataLocal"));
@@ -24,17 +25,20 @@ pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter
             }
             _ => {}
         }
-        let pointer = format!("/spec{}/worker", path.replace('.', "/"));
-        let worker = service.json.pointer(&pointer).filter(|worker| !worker.is_null());
+        let has_worker = part.get("worker").is_some_and(|worker| !worker.is_null());
         // Presets of one's own may set the parallelism.
-        let mut presets = list(service.spec(), "baseRefs").iter().map(|one| text(one, "name"));
-        let is_whole = presets.all(|name| name.starts_with("kserve-config-"));
+        let is_whole = own_presets(service).next().is_none();
         let is_open = [data, local, number("pipeline")].iter().all(Option::is_none);
-        if worker.is_some() && is_whole && is_open {
+        if has_worker && is_whole && is_open {
             let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
             found.push(message, "set the parallelism over the pods, or remove `worker`");
         }
     }
+}
+
+/// Returns the names of the presets of a service that are not those of KServe.
+fn own_presets(service: &Manifest) -> impl Iterator<Item = &str> {
+    texts(service.spec(), "baseRefs", "name").filter(|name| !name.starts_with(PRESETS))
 }
 
 /// Fields of which only one may be set, below another field (KServe, validation of its webhook).
@@ -108,11 +112,10 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         if let Some(why) = uri_fault(uri) {
             found.below(".model.storageUri", format!("KServe does not fetch `{uri}`"), why);
         }
-        let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
+        let format = text_at(model, "/modelFormat/name");
         let runtime = view.named("ServingRuntime", text(model, "runtime"), service);
-        let formats = runtime.map(|(_, one)| list(one.spec(), "supportedModelFormats"));
-        let formats = formats.unwrap_or_default().iter().map(|format| text(format, "name"));
-        let formats: Vec<&str> = formats.collect();
+        let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
+        let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
         if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {
             let message = format!("the runtime does not support the model format `{format}`");
             found.below(".model.modelFormat", message, suggest::hint(format, &formats, "formats"));
@@ -124,11 +127,9 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
 pub(crate) fn place((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let is_fetched = variable(engine.container, "STORAGE_URI").is_some();
     let is_elsewhere = |model: &&str| model.starts_with("/mnt/") && !model.starts_with(MODELS);
-    let model = engine.model.as_deref().filter(is_elsewhere);
-    if let Some(model) =
-        model.filter(|_| template.manifest.kind() == "InferenceService" && is_fetched)
-        && mount_of(engine.container, model).is_none()
-    {
+    let is_ours = template.manifest.kind() == "InferenceService" && is_fetched;
+    let model = engine.model.as_deref().filter(is_elsewhere).filter(|_| is_ours);
+    if let Some(model) = model.filter(|model| mount_of(engine.container, model).is_none()) {
         let message = format!("the engine loads `{model}`, but KServe fetches models to {MODELS}");
         found.push(message, format!("write `{MODELS}`"));
     }
@@ -167,10 +168,9 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
         let finding = found.below(".spec.model.lora", message, "raise it");
         finding.why("the engine fails to start", "vLLM, LoRAConfig");
     }
-    let of_adapters = adapters.iter().enumerate().map(|(index, adapter)| {
-        (adapter, format!(".spec.model.lora.adapters[{index}].uri"), ADAPTER_SCHEMES)
-    });
-    let all = of_adapters.chain([(model, ".spec.model.uri".to_owned(), MODEL_SCHEMES)]);
+    let of_adapters = items(lora, "adapters", ".spec.model.lora");
+    let of_adapters = of_adapters.map(|(adapter, path)| (adapter, path, ADAPTER_SCHEMES));
+    let all = of_adapters.chain([(model, ".spec.model".to_owned(), MODEL_SCHEMES)]);
     for (holder, path, schemes) in all {
         let uri = text(holder, "uri");
         let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -182,7 +182,7 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
             }
         };
         if let Some(hint) = fault.filter(|_| !uri.is_empty() && !is_placeholder(uri)) {
-            found.below(&path, format!("KServe does not fetch `{uri}`"), hint);
+            found.below(&format!("{path}.uri"), format!("KServe does not fetch `{uri}`"), hint);
         }
     }
 }
@@ -190,7 +190,7 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
 /// Reports presets that are not in the manifests, if one with nearly the same name is.
 pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
     const KIND: &str = "LLMInferenceServiceConfig";
-    for (index, preset) in list(service.spec(), "baseRefs").iter().enumerate() {
+    for (preset, path) in items(service.spec(), "baseRefs", ".spec") {
         let name = text(preset, "name");
         let mut near = view.of_kind(KIND).map(|(_, one)| one.name());
         if view.all_named(KIND, name, "").next().is_none()
@@ -199,7 +199,7 @@ pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<
             let message = format!(
                 "{service} references {KIND}/{name}, which is not in the manifests, but {near} is"
             );
-            found.below(&format!(".spec.baseRefs[{index}]"), message, format!("write `{near}`"));
+            found.below(&path, message, format!("write `{near}`"));
         }
     }
 }
@@ -207,28 +207,21 @@ pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<
 /// Checks that the container of an engine has the name of the one that KServe completes.
 pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
     // A preset of one's own may have other names.
-    let presets = list(service.spec(), "baseRefs");
-    let own = presets.iter().map(|preset| text(preset, "name"));
-    let own = own.filter(|name| !name.starts_with("kserve-config-"));
-    let known: Option<Vec<_>> =
-        own.map(|name| view.all_named("LLMInferenceServiceConfig", name, "").next()).collect();
-    let Some(known) = known else { return };
+    let known = |name| view.all_named("LLMInferenceServiceConfig", name, "").next();
+    let Some(known) = own_presets(service).map(known).collect::<Option<Vec<_>>>() else { return };
     for part in ["template", "worker", "prefill/template", "prefill/worker"] {
-        let Some(pod) = service.json.pointer(&format!("/spec/{part}")) else { continue };
+        let pointer = format!("/{part}");
+        let Some(pod) = service.spec().pointer(&pointer) else { continue };
         let containers = list(pod, "containers");
-        let mut names = vec!["main"];
-        for (_, preset) in &known {
-            let pod = preset.json.pointer(&format!("/spec/{part}")).unwrap_or(&Json::Null);
-            let of_preset = list(pod, "containers").iter();
-            names.extend(of_preset.map(|container| text(container, "name")));
-        }
-        if containers.iter().any(|container| names.contains(&text(container, "name"))) {
-            continue;
-        }
+        let of_presets = known.iter().filter_map(|(_, preset)| preset.spec().pointer(&pointer));
+        let names = of_presets.flat_map(|pod| texts(pod, "containers", "name")).chain(["main"]);
+        let names: Vec<&str> = names.collect();
+        let is_there = texts(pod, "containers", "name").any(|name| names.contains(&name));
         let runs = |container: &Json| {
             accelerators(container).is_some() || Engine::of(container, None).is_some()
         };
-        let Some(at) = containers.iter().position(runs) else { continue };
+        let at = containers.iter().position(runs).filter(|_| !is_there);
+        let Some(at) = at else { continue };
         let message = format!(
             "container `{}` is not named `main`, so KServe starts its own server next to it",
             text(&containers[at], "name")

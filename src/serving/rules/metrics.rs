@@ -104,17 +104,14 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     let mut all = Vec::new();
     let of_all = releases(view.engines().map(|(_, engine)| engine));
     for (owner, object) in RULES.iter().flat_map(|kind| view.of_kind(kind)) {
-        for (group, rules) in list(object.spec(), "groups").iter().enumerate() {
-            for (at, rule) in list(rules, "rules").iter().enumerate() {
-                recorded.insert(text(rule, "record"));
-                let path = format!(".spec.groups[{group}].rules[{at}].expr");
-                all.push((owner, path, text(rule, "expr"), of_all.clone(), false));
-            }
+        let groups = items(object.spec(), "groups", ".spec");
+        for (rule, path) in groups.flat_map(|(group, path)| items(group, "rules", &path)) {
+            recorded.insert(text(rule, "record"));
+            all.push((owner, format!("{path}.expr"), text(rule, "expr"), of_all.clone(), false));
         }
     }
     for (owner, scaler) in view.of_kind("ScaledObject") {
-        let pods =
-            target(view, scaler).into_iter().flat_map(|(number, _)| view.templates_of(number));
+        let pods = target(view, scaler).into_iter().flat_map(|(at, _)| view.templates_of(at));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
         let runs =
             |program| !engines.is_empty() && engines.iter().all(|one| one.program == program);

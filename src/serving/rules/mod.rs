@@ -30,18 +30,37 @@ pub(super) mod transfer;
 // What most rules speak of.
 use crate::diag::suggest::{self, is_typo};
 use crate::diag::{Code, Severity};
-use crate::invariants::{Context, Found, Reporter};
+use crate::invariants::{ContainerContext, Context, Finding, Found, Reporter};
+use crate::ir::quantity;
+use crate::picker::{METRICS_PORT, PICKER_PORT};
+use crate::releases::hardware::HARDWARE;
+use crate::releases::image::{is_in, parts};
 use crate::releases::names::NAMES;
-use crate::releases::{VLLM, image};
+use crate::releases::{GIE, LLM_D, SGLANG, VLLM, engines, image, kinds};
+use crate::view::config_map::File;
 use crate::view::flags::Flags;
 use crate::view::pods::{
-    Engine, Part, Program, Template, Variable, accelerators, commands, declared, is_placeholder,
-    is_shell, is_true, list, mount_of, number, port_number, target_port, text, text_or, variable,
-    volume_of, words,
+    Engine, Located, Part, Program, Sidecar, Template, Variable, accelerators, all_containers,
+    declared, expanded_names, is_moved, is_placeholder, is_shell, is_true, items, list, mount_of,
+    number, port_number, starts_ray, strings, target_port, text, text_at, text_or, texts, variable,
+    variable_or, volume_of, words,
 };
-use crate::view::{Manifest, Picker, View};
+use crate::view::shell::is_in_name;
+use crate::view::{Manifest, Picker, View, group_of, maps};
+use engine::ranks;
+use gateway::pool_backends;
+use join::leader_of;
+use picker::{pickers_of, service_port};
+use pod::pods;
+use probe::downloads;
+use selector::{may_select, monitored};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns two values that are known and not the same.
+fn differing<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<(T, T)> {
+    one.zip(other).filter(|(one, other)| one != other)
+}
 
 /// Returns numbers as ranges: `8000`, `8001–8007`, `1, 3, 5–9`.
 fn ranges(numbers: &[u32]) -> String {

@@ -1,12 +1,7 @@
 //! Invariants of NetworkPolicies: the connections between Gateways, pickers and engines.
 
-use super::picker::pickers_of;
-use super::probe::downloads;
-use super::selector::{Known, is_for_pods, may_select, requirements};
+use super::selector::{Known, is_for_pods, requirements};
 use super::*;
-use crate::invariants::Finding;
-use crate::picker::PICKER_PORT;
-use crate::view::pods::{all_containers, is_moved};
 use std::net::Ipv4Addr;
 
 /// Label of the pods of a Gateway with its name (Gateway API, GEP-1762).
@@ -175,17 +170,14 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     // By the names of pools.
     let mut routes: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
     for (_, route) in view.of_kind("HTTPRoute") {
-        let rules = list(route.spec(), "rules").iter();
-        let backends = rules.flat_map(|rule| list(rule, "backendRefs"));
-        for backend in backends.filter(|one| text(one, "kind") == "InferencePool") {
+        for (backend, _) in pool_backends(route) {
             routes.entry(text(backend, "name")).or_default().push(route);
         }
     }
     // By the pools that they name, for those whose Service is in other manifests.
     let mut by_pool: BTreeMap<&str, Vec<&Picker<'_>>> = BTreeMap::new();
     for picker in &view.pickers {
-        let name = picker.flags.text("pool-name").unwrap_or_default();
-        by_pool.entry(name).or_default().push(picker);
+        by_pool.entry(picker.flags.text("pool-name").unwrap_or_default()).or_default().push(picker);
     }
 
     let mut served: BTreeSet<usize> = BTreeSet::new();
@@ -318,7 +310,7 @@ fn moved(
     let mut ports = ports
         .filter(|(.., port)| list(rule, "ports").iter().any(|one| one.get("port") == Some(port)));
     let (service, _, port) = ports.next().filter(|_| !allows(template, rule, &open))?;
-    let shown = super::ranges(&open);
+    let shown = ranges(&open);
     let message =
         format!("{policy} allows port {port} of {service}, but the pods listen on {shown}");
     Some((message, open))
@@ -327,7 +319,7 @@ fn moved(
 /// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.
 fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
     // llm-d-router, standalone mode: without a pool, Envoy runs in the pod and connects over loopback.
-    let mut others = list(picker.pods.spec, "containers").iter().map(|one| text(one, "image"));
+    let mut others = texts(picker.pods.spec, "containers", "image");
     let has_proxy = others.any(|image| ["envoy", "proxy"].iter().any(|one| image.contains(one)));
     let is_called = picker.flags.has("pool-name") && !has_proxy;
     let port = picker.flags.number("grpc-port", PICKER_PORT.into());
@@ -336,13 +328,13 @@ fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.
 fn gateways<'a>(routes: &[&'a Manifest], pool: &Manifest) -> Vec<End<'a>> {
-    let near = routes.iter().filter(|route| route.may_share_namespace(pool));
-    let gateways = near.flat_map(|route| {
-        list(route.spec(), "parentRefs").iter().map(|parent| {
-            let namespace = text_or(parent, "namespace", route.namespace());
-            End::of_gateway(text(parent, "name"), namespace)
-        })
-    });
+    let gateways =
+        routes.iter().filter(|route| route.may_share_namespace(pool)).flat_map(|route| {
+            list(route.spec(), "parentRefs").iter().map(|parent| {
+                let namespace = text_or(parent, "namespace", route.namespace());
+                End::of_gateway(text(parent, "name"), namespace)
+            })
+        });
     let gateways: Vec<End<'_>> = gateways.collect();
     if gateways.is_empty() { vec![End::of_gateway("", "")] } else { gateways }
 }

@@ -1,11 +1,10 @@
 //! Invariants of endpoint pickers and their Services.
 
 use super::probe::PROBES;
-use super::selector::monitored;
 use super::transfer::routers;
 use super::*;
-use crate::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
-use crate::view::{can_be_several, group_of, pairs};
+use crate::picker::HEALTH_PORT;
+use crate::view::{can_be_several, pairs};
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -48,12 +47,12 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
     let mut found = found.inside(".spec.endpointPickerRef");
     let name = text(reference, "name");
     // Without a picker, it is in other manifests.
-    let note = |has_picker: bool| (!has_picker && !view.is_generated).then_some(Severity::Note);
+    let is_elsewhere = |has_picker: bool| !has_picker && !view.is_generated;
     let Some((_, service)) = service_of(view, pool) else {
         let message = format!("{pool} references Service/{name}, which does not exist");
         let finding = found.push(message, "add the picker with its Service, or fix the name");
         // One in another namespace may be meant.
-        finding.severity = note(!view.pickers.is_empty());
+        finding.lower_if(is_elsewhere(!view.pickers.is_empty()), Severity::Note);
         return;
     };
     let Some(port) = asked(pool) else {
@@ -75,7 +74,7 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
         let mut pickers = view.pickers.iter();
         let has_picker = pickers.any(|picker| picker.manifest.may_share_namespace(pool));
         let finding = found.push(message, "select labels of the picker's pods");
-        finding.severity = note(has_picker);
+        finding.lower_if(is_elsewhere(has_picker), Severity::Note);
     }
 }
 
@@ -190,8 +189,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         token(view, account, (&picker.pods, &picker.to_string()), &mut found);
         let rules = rules_of(view, account, picker.manifest);
-        let needed = needed(view, picker, &rules, is_scraped);
-        for what in lacking(&rules, &needed) {
+        for what in lacking(&rules, &needed(view, picker, &rules, is_scraped)) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             found.push(format!("ServiceAccount of {picker} cannot {what}"), hint);
         }
@@ -225,16 +223,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
-        for (index, rule) in list(&role.json, "rules").iter().enumerate() {
-            let mut groups = list(rule, "apiGroups").iter().filter_map(Json::as_str);
-            if !groups.all(|group| NAMES.groups.contains(&group)) {
+        for (rule, path) in items(&role.json, "rules", "") {
+            if !strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group)) {
                 continue;
             }
-            for written in list(rule, "resources").iter().filter_map(Json::as_str) {
+            for written in strings(rule, "resources") {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
                 if name != written && NAMES.resources.contains(&name.as_str()) {
                     let message = format!("{role} grants `{written}`, which is no resource");
-                    let path = format!(".rules[{index}].resources");
+                    let path = format!("{path}.resources");
                     found.push(owner, path, message, format!("write `{name}`"));
                 }
             }
@@ -394,13 +391,13 @@ const HEALTH_SERVICES: [(&str, &[&str]); 3] = [
 /// Checks the settings of pickers with several replicas.
 pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
-        let flag = "ha-enable-leader-election";
+        let mut found = found.at(picker.owner, "");
+        let elects = picker.flags.is_on("ha-enable-leader-election");
         let count = picker.manifest.spec().get("replicas").and_then(Json::as_u64).unwrap_or(1);
-        if picker.flags.is_on(flag) && picker.manifest.kind() == "Deployment" {
+        if elects && picker.manifest.kind() == "Deployment" {
             if picker.manifest.text("/spec/strategy/type") != Some("Recreate") {
                 let message = format!("{picker} uses leader election with a rolling update");
-                let hint = "write `strategy: {type: Recreate}`";
-                found.push(picker.owner, ".spec.strategy", message, hint);
+                found.below(".spec.strategy", message, "write `strategy: {type: Recreate}`");
             }
             for (probe, accepted) in HEALTH_SERVICES {
                 let grpc = picker.container.pointer(&format!("/{probe}/grpc"));
@@ -410,15 +407,14 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                         "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
                     let path = format!("{}.{probe}", picker.path);
-                    let hint = format!("check service `{}`", accepted[0]);
-                    found.push(picker.owner, path, message, hint);
+                    found.below(&path, message, format!("check service `{}`", accepted[0]));
                 }
             }
         } else if count > 1 && !picker.known_config().is_some_and(|one| can_be_several(one.2)) {
             let message = format!("{picker} has {count} replicas without leader election");
             let hint = "add `--ha-enable-leader-election`, or use one replica";
             let reason = "each replica schedules without the state of the others";
-            let finding = found.push(picker.owner, ".spec.replicas", message, hint).warning();
+            let finding = found.below(".spec.replicas", message, hint).warning();
             finding.why(reason, "llm-d-router chart, replicas");
         }
     }

@@ -1,9 +1,6 @@
 //! Invariants of the servers of endpoint pickers: their ports, TLS, files and pools.
 
-use super::picker::pickers_of;
 use super::*;
-use crate::picker::METRICS_PORT;
-use crate::view::config_map::File;
 
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {
@@ -22,7 +19,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     // Only a port that is named after metrics has to lead to them.
     let Some(metrics) = picker.flags.number("metrics-port", METRICS_PORT.into()) else { return };
     for (index, service) in view.services_selecting(&picker.pods) {
-        for (at, port) in list(service.spec(), "ports").iter().enumerate() {
+        for (port, path) in items(service.spec(), "ports", ".spec") {
             let target = target_port(picker.container, port)
                 .filter(|target| *target != metrics)
                 .filter(|_| text(port, "name").contains("metrics"));
@@ -31,7 +28,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
                     "{service} targets port {target} of {picker}, which serves metrics on {metrics}"
                 );
                 let hint = "set `targetPort` of the Service, or `--metrics-port`";
-                found.push(index, format!(".spec.ports[{at}]"), message, hint);
+                found.push(index, path, message, hint);
             }
         }
     }

@@ -4,11 +4,9 @@
 use super::addresses::has_address;
 use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
-use crate::ir::{dns_subdomain, path_of, quantity, steps, value_at};
+use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
-use crate::releases::{SGLANG, kinds};
-use crate::view::maps;
-use crate::view::pods::{self, all_containers};
+use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
@@ -18,8 +16,7 @@ const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
-    let is_ours =
-        |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
+    let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
     view.templates.iter().filter(is_ours).chain(pickers)
 }
@@ -28,8 +25,7 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<
 fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
     let is_claim = manifest.kind() == "PersistentVolumeClaim";
     let own = is_claim.then_some((&manifest.json, String::new()));
-    let of_pods = list(manifest.spec(), "volumeClaimTemplates").iter().enumerate();
-    let of_pods = of_pods.map(|(at, one)| (one, format!(".spec.volumeClaimTemplates[{at}]")));
+    let of_pods = items(manifest.spec(), "volumeClaimTemplates", ".spec");
     for (claim, path) in own.into_iter().chain(of_pods) {
         let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
         if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
@@ -86,10 +82,9 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
 
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
 pub(crate) fn types(view: &View<'_>, found: &mut Found) {
-    for (owner, manifest) in view.manifests.iter().enumerate() {
-        if manifest.kind() != "CustomResourceDefinition" {
-            object(owner, manifest, found);
-        }
+    let all = view.manifests.iter().enumerate();
+    for (owner, manifest) in all.filter(|(_, one)| one.kind() != "CustomResourceDefinition") {
+        object(owner, manifest, found);
     }
     // KServe merges pods with those of presets, so they are checked as they are written.
     let is_of_kserve = |owner: usize| view.manifests[owner].kind().starts_with(SERVICE);
@@ -126,13 +121,10 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             if user("runAsNonRoot") == Some(&json!(true)) && is_root {
                 let message = format!("runAsNonRoot is true, but {why}");
                 let hint = "set another `runAsUser`, or remove `runAsNonRoot`";
-                let path = format!("{path}.securityContext");
-                let finding = found.push(owner, path, message, hint);
+                let finding = found.push(owner, format!("{path}.securityContext"), message, hint);
                 finding.why("the kubelet does not start it", "CreateContainerConfigError");
                 // OpenShift sets a user.
-                if user("runAsUser").is_none() {
-                    finding.warning();
-                }
+                finding.lower_if(user("runAsUser").is_none(), Severity::Warning);
             }
         }
     }
@@ -159,11 +151,11 @@ fn refused(
         None => path.to_owned(),
     };
 
-    for mismatch in &checked.mismatches {
-        let value = value_at(json, &steps(&mismatch.path));
-        if value.and_then(Json::as_str).is_some_and(is_placeholder) {
-            continue;
-        }
+    let is_open = |path: &str| {
+        let value = value_at(json, &steps(path)).and_then(Json::as_str);
+        value.is_some_and(is_placeholder)
+    };
+    for mismatch in checked.mismatches.iter().filter(|mismatch| !is_open(&mismatch.path)) {
         let path = at(&mismatch.path);
         let message = format!("`{path}` of {label} has the wrong type: {}", mismatch.why);
         let hint = mismatch.spelling().unwrap_or("write a value of this type");
@@ -172,8 +164,7 @@ fn refused(
 
     for missing in &checked.missing {
         let missing = MissingField { path: at(&missing.path), fields: missing.fields.clone() };
-        let message = format!("{label} {}", missing.describe());
-        found.below(&missing.path, message, "add it");
+        found.below(&missing.path, format!("{label} {}", missing.describe()), "add it");
     }
     for steps in &checked.unknown_fields {
         let path = at(&path_of(steps));
@@ -190,9 +181,8 @@ fn refused(
             let message = format!("{label} {what}");
             let finding = found.below(&path, message, "change it in the manifest");
             // llm-d's guides have such pods.
-            if what.starts_with("has duplicate port name") && path.contains(".containers[") {
-                finding.warning();
-            }
+            let is_port = what.starts_with("has duplicate port name");
+            finding.lower_if(is_port && path.contains(".containers["), Severity::Warning);
         }
     }
 }
@@ -200,34 +190,30 @@ fn refused(
 /// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for pods in pods(view).filter(|pods| !pods.completed) {
-        let mut volumes: Vec<&str> =
-            list(pods.spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
+        let mut volumes: Vec<&str> = texts(pods.spec, "volumes", "name").collect();
         // A workload claims these for each pod.
         let maps = maps(&pods.manifest.json).into_iter();
         let templates = maps.flat_map(|map| map.get("volumeClaimTemplates"));
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
-        let claims: Vec<&str> =
-            list(pods.spec, "resourceClaims").iter().map(|claim| text(claim, "name")).collect();
-        let of_container = [
-            ("/volumeMounts", "mounts volume", "volumes", &volumes),
-            ("/resources/claims", "uses claim", "claims", &claims),
-        ];
+        let claims: Vec<&str> = texts(pods.spec, "resourceClaims", "name").collect();
         for (container, path) in pods.all_containers() {
             let name = text(container, "name");
-            for (pointer, what, plural, known) in of_container {
-                let all = container.pointer(pointer).and_then(Json::as_array).into_iter().flatten();
-                for (index, one) in all.enumerate() {
+            let resources = container.get("resources").unwrap_or(&Json::Null);
+            let of_resources = format!("{path}.resources");
+            for (json, key, path, what, plural, known) in [
+                (container, "volumeMounts", &path, "mounts volume", "volumes", &volumes),
+                (resources, "claims", &of_resources, "uses claim", "claims", &claims),
+            ] {
+                for (one, path) in items(json, key, path) {
                     let wanted = text(one, "name");
-                    if known.contains(&wanted) || is_placeholder(wanted) {
-                        continue;
+                    if !known.contains(&wanted) && !is_placeholder(wanted) {
+                        let message = format!(
+                            "container `{name}` {what} `{wanted}`, which the pod does not have"
+                        );
+                        found.push(pods.owner, path, message, suggest::hint(wanted, known, plural));
                     }
-                    let message = format!(
-                        "container `{name}` {what} `{wanted}`, which the pod does not have"
-                    );
-                    let path = format!("{path}{}[{index}]", pointer.replace('/', "."));
-                    found.push(pods.owner, path, message, suggest::hint(wanted, known, plural));
                 }
             }
         }
@@ -260,9 +246,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                if let Some(near) =
-                    NAMES.accelerators.iter().find(|near| is_of_other_vendor(name, near))
-                {
+                let mut devices = NAMES.accelerators.iter();
+                if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
                     let message = format!("no node has the resource `{name}`");
                     let finding = found.push(message, format!("did you mean `{near}`?"));
                     finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
@@ -354,9 +339,8 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
         let shared = keys.find(|key| is_true(spec, &format!("/{key}")));
         let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
         let mut report = |path: &str, what: String| {
-            let message = format!("{namespace} is {level}: {what}");
             let hint = "change the pod, or the level of the namespace";
-            found.push(*owner, path, message, hint);
+            found.push(*owner, path, format!("{namespace} is {level}: {what}"), hint);
         };
         if let Some(key) = shared.or(of_host.then_some("hostPath")) {
             report(spec_path, format!("it allows no {key}"));
@@ -373,11 +357,9 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
             let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
             let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
             let adds = own("capabilities/add").and_then(Json::as_array).into_iter().flatten();
-            let allowed = if *level == "restricted" {
-                &NAMES.capabilities[..1]
-            } else {
-                NAMES.capabilities.as_slice()
-            };
+            let is_restricted = *level == "restricted";
+            let allowed =
+                if is_restricted { &NAMES.capabilities[..1] } else { &NAMES.capabilities };
             let mut adds = adds.filter_map(Json::as_str).filter(|added| !allowed.contains(added));
             if let Some(added) = adds.next() {
                 report(&path, format!("it allows no capability {added}"));
@@ -388,7 +370,7 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
                 (any("runAsNonRoot") != Some(&json!(true)), "runAsNonRoot: true"),
                 (profile.is_none(), "seccompProfile: {type: RuntimeDefault}"),
             ];
-            let missing = lacks.into_iter().filter(|(lacks, _)| *level == "restricted" && *lacks);
+            let missing = lacks.into_iter().filter(|(lacks, _)| is_restricted && *lacks);
             let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
             if !missing.is_empty() {
                 report(&path, format!("it requires {}", suggest::list(&missing)));
@@ -439,14 +421,12 @@ pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut R
 
     // The kubelet adds no link for a variable that the container sets itself.
     let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
-    let is_set = |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
+    let is_set = |name: &str| texts(engine.container, "env", "name").any(|own| own == name);
     for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
         let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
-        for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
-            // Services without an address have no links.
-            if !has_address(service) {
-                continue;
-            }
+        let services = view.all_named("Service", &name, template.manifest.namespace());
+        // Services without an address have no links.
+        for (_, service) in services.filter(|(_, service)| has_address(service)) {
             let message = format!(
                 "{service} sets `{variable}` of {template} to its address, which the engine reads \
                  as a port"

@@ -1,12 +1,8 @@
 //! Invariants of InferencePools and references to them.
 
-use super::join::leader_of;
-use super::ranges;
 use super::*;
 use crate::kserve::POOL_SUFFIX;
-use crate::releases::{GIE, LLM_D};
-use crate::view::group_of;
-use crate::view::pods::{Sidecar, joins_ray};
+use crate::view::pods::joins_ray;
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
@@ -16,18 +12,16 @@ pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
 
 /// Checks the validation rules of the CRDs that their schemas do not have.
 pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
-    for (owner, pool) in view.pools() {
-        // Other versions have other fields; `serving-api` checks if they are served.
-        if pool.api_version() == view.profile.pool {
-            let ports = ports(pool);
-            let unique: BTreeSet<&u32> = ports.iter().collect();
-            if unique.len() < ports.len() {
-                let message = format!("{pool} has a port twice: {}", ranges(&ports));
-                let hint = "write each port once";
-                found.push(owner, ".spec.targetPorts", message, hint).field("topology");
-            }
-            picker_reference(view, owner, pool, found);
+    // Other versions have other fields; `serving-api` checks if they are served.
+    let served = |pool: &Manifest| pool.api_version() == view.profile.pool;
+    for (owner, pool) in view.pools().filter(|(_, pool)| served(pool)) {
+        let ports = ports(pool);
+        if ports.iter().collect::<BTreeSet<&u32>>().len() < ports.len() {
+            let message = format!("{pool} has a port twice: {}", ranges(&ports));
+            let mut found = found.at(owner, ".spec.targetPorts").field("topology");
+            found.push(message, "write each port once");
         }
+        picker_reference(view, owner, pool, found);
     }
 
     for (owner, import) in view.of_kind("InferencePoolImport") {
@@ -84,8 +78,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     for (front, template) in of_pools.chain(behind) {
         let message = format!("{front} selects the workers of {template}, which have no server");
         let hint = "add a label of the selector to the `leaderTemplate` only";
-        let path = format!("{}.metadata.labels", template.path);
-        found.push(template.owner, path, message, hint);
+        found.push(template.owner, format!("{}.metadata.labels", template.path), message, hint);
     }
 }
 
@@ -106,8 +99,7 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     // Other nodes of SGLang answer health checks, and nothing else.
     let is_sglang = worker.engine.as_ref().is_some_and(|one| one.program == Program::Sglang);
     let answers = |probe: &Json| {
-        let path = probe.pointer("/httpGet/path").and_then(Json::as_str);
-        is_sglang && path.is_some_and(|path| path.starts_with("/health"))
+        is_sglang && text_at(probe, "/httpGet/path").is_some_and(|path| path.starts_with("/health"))
     };
     if containers.any(|container| container.get("readinessProbe").is_some_and(|p| !answers(p))) {
         return None;
@@ -163,14 +155,9 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         }
     };
     for (owner, route) in view.of_kind("HTTPRoute") {
-        for (rule, refs) in list(route.spec(), "rules").iter().enumerate() {
-            for (index, reference) in list(refs, "backendRefs").iter().enumerate() {
-                if text(reference, "kind") == "InferencePool" {
-                    let path = format!(".spec.rules[{rule}].backendRefs[{index}]");
-                    // The default group of a backend is the core group.
-                    refer(route, reference, "", found.at(owner, path));
-                }
-            }
+        // The default group of a backend is the core group.
+        for (reference, path) in pool_backends(route) {
+            refer(route, reference, "", found.at(owner, path));
         }
     }
     let kinds = [("InferenceObjective", "objectives"), ("InferenceModelRewrite", "rewrites")];
@@ -208,9 +195,8 @@ fn picker_reference(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut 
     // v1alpha2 had another name, and a pool with it is meant to have a picker.
     let is_renamed = pool.spec().get("extensionRef").is_some();
     if reference.is_none() && (view.profile.needs_picker || is_renamed) {
-        let message = format!("{pool} has no endpointPickerRef");
         let hint = "add `endpointPickerRef`, which is optional since GAIE 1.6";
-        found.push(owner, ".spec", message, hint).field("epp");
+        found.push(owner, ".spec", format!("{pool} has no endpointPickerRef"), hint).field("epp");
     }
     let kind = reference.map_or("", |reference| text(reference, "kind"));
     if !matches!(kind, "" | "Service") {

@@ -1,7 +1,6 @@
 //! Invariants of precise prefix cache routing: the picker indexes the KV events of the engines.
 
 use super::*;
-use crate::invariants::Finding;
 
 /// Plugins that index KV events.
 const PRODUCERS: [&str; 2] = ["precise-prefix-cache-producer", "precise-prefix-cache-scorer"];
@@ -15,13 +14,13 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
         let plugins = list(config, "plugins");
-        let at = plugins.iter().position(|plugin| PRODUCERS.contains(&text(plugin, "type")));
+        let at = texts(config, "plugins", "type").position(|kind| PRODUCERS.contains(&kind));
         let Some(at) = at else { continue };
         namespaces.insert(picker.manifest.namespace());
         let Some((_, pods)) = view.pods_of(picker) else { continue };
         let index = plugins[at].get("parameters").unwrap_or(&Json::Null);
 
-        scorer(plugins, found.at(owner, path));
+        scorer(config, found.at(owner, path));
         for template in &pods {
             let Some(engine) = &template.engine else { continue };
             let flags = engine.flags_of(Program::Vllm).filter(|_| !engine.is_headless());
@@ -29,7 +28,7 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
             events(index, engine, flags, reporter);
             let path = format!("{path}.plugins[{at}].parameters");
-            blocks(index, (template, engine), flags, found.at(owner, path));
+            blocks(index, (view, template, engine), found.at(owner, path));
         }
         hash_seeds(index, &pods, found);
     }
@@ -60,19 +59,20 @@ fn disabled<'f>(found: &'f mut Reporter<'_>) -> &'f mut Finding {
 }
 
 /// Checks that the scorer uses the index: without the name of a producer it uses an approximate one.
-fn scorer(plugins: &[Json], mut found: Reporter<'_>) {
-    let producer = plugins.iter().find(|plugin| text(plugin, "type") == PRODUCERS[0]);
+fn scorer(config: &Json, mut found: Reporter<'_>) {
+    let mut plugins = list(config, "plugins").iter();
+    let producer = plugins.find(|plugin| text(plugin, "type") == PRODUCERS[0]);
     let Some(producer) = producer else { return };
     let name = text_or(producer, "name", PRODUCERS[0]);
-    for (at, plugin) in plugins.iter().enumerate() {
-        let said = plugin.pointer("/parameters/prefixMatchInfoProducerName").and_then(Json::as_str);
+    for (plugin, path) in items(config, "plugins", "") {
+        let said = text_at(plugin, "/parameters/prefixMatchInfoProducerName");
         if text(plugin, "type") != "prefix-cache-scorer" || said == Some(name) {
             continue;
         }
         let used = said.map_or("an approximate index".to_owned(), |said| format!("`{said}`"));
         let message = format!("prefix-cache-scorer uses {used}, not `{name}`");
         let hint = format!("write `parameters: {{prefixMatchInfoProducerName: {name}}}`");
-        found.below(&format!(".plugins[{at}]"), message, hint).warning();
+        found.below(&path, message, hint).warning();
     }
 }
 
@@ -103,14 +103,10 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
         return;
     }
     // Single fields of the flag, after a dot, are not put together here.
-    if !flags.has("kv-events-config") {
-        if !flags.has_part_of("kv-events-config") {
-            let message =
-                "the picker indexes KV events, but the engine has no `--kv-events-config`";
-            let hint = "add `--kv-events-config` with `enable_kv_cache_events` and an endpoint";
-            found.push(message, hint);
-        }
-        return;
+    if !flags.has("kv-events-config") && !flags.has_part_of("kv-events-config") {
+        let message = "the picker indexes KV events, but the engine has no `--kv-events-config`";
+        let hint = "add `--kv-events-config` with `enable_kv_cache_events` and an endpoint";
+        found.push(message, hint);
     }
 
     let Some(config) = flags.json("kv-events-config") else { return };
@@ -129,27 +125,20 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
 
 /// Checks the block sizes. Pickers since 0.9 hash tokens of events again, so that a difference is
 /// inexact instead of useless.
-fn blocks(
-    index: &Json,
-    (template, engine): (&Template<'_>, &Engine<'_>),
-    flags: &Flags,
-    mut found: Reporter<'_>,
-) {
+fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<'_>) {
     let said = ["blockSize", "blockSizeTokens"]
         .iter()
         .find_map(|key| index.pointer(&format!("/tokenProcessorConfig/{key}")));
     let ours = said.map_or(Some(USUAL_BLOCK), Json::as_u64);
-    let theirs = if flags.has("block-size") {
-        flags.text("block-size").and_then(|text| text.parse().ok())
+    let theirs = if engine.flags.has("block-size") {
+        engine.flags.text("block-size").and_then(|text| text.parse().ok())
     } else {
         // The default differs between CPUs and accelerators, and between attention backends.
         accelerators(engine.container)
             .filter(|(resource, _)| *resource == "nvidia.com/gpu" && said.is_some())
             .map(|_| USUAL_BLOCK)
     };
-    if let (Some(ours), Some(theirs)) = (ours, theirs)
-        && ours != theirs
-    {
+    if let Some((ours, theirs)) = differing(ours, theirs) {
         let whose =
             template.role().map_or("the engine".to_owned(), |role| format!("{role} engine"));
         let message = format!(
@@ -162,7 +151,7 @@ fn blocks(
 
 /// Checks that engines have one hash seed, that of the picker if it has one.
 fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
-    let said = index.pointer("/tokenProcessorConfig/hashSeed").and_then(Json::as_str);
+    let said = text_at(index, "/tokenProcessorConfig/hashSeed");
     let wanted = said.filter(|seed| !seed.is_empty() && !is_placeholder(seed));
 
     // Without a seed of the picker, the first pod's is compared with the others.
@@ -200,7 +189,7 @@ fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
 
 /// Checks that topics begin with what the picker subscribes to, and end with the model.
 fn topic(topic: &str, subscribed: &Json, engine: &Engine<'_>, found: &mut Reporter<'_>) {
-    let filter = subscribed.get("topicFilter").and_then(Json::as_str).unwrap_or("kv@");
+    let filter = text_at(subscribed, "/topicFilter").unwrap_or("kv@");
     let starts_unknown = topic.get(..2).is_some_and(is_placeholder);
     if !is_placeholder(filter) && !topic.starts_with(filter) && !starts_unknown {
         let message =
@@ -239,12 +228,10 @@ fn endpoint(endpoint: &str, subscribed: &Json, found: &mut Reporter<'_>) {
             let port = subscribed.pointer("/podDiscoveryConfig/socketPort").and_then(Json::as_u64);
             Some(port.unwrap_or(5_557))
         }
-        (false, false) => subscribed.get("zmqEndpoint").and_then(Json::as_str).and_then(port_of),
+        (false, false) => text_at(subscribed, "/zmqEndpoint").and_then(port_of),
         _ => None,
     };
-    if let (Some(port), Some(wanted)) = (port_of(endpoint), wanted)
-        && port != wanted
-    {
+    if let Some((port, wanted)) = differing(port_of(endpoint), wanted) {
         let message =
             format!("KV events are published on port {port}, but the picker reads port {wanted}");
         let hint = "use the same port in `--kv-events-config` and in the picker's `kvEventsConfig`";

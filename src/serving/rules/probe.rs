@@ -3,8 +3,6 @@
 
 use super::join::is_loopback;
 use super::*;
-use crate::releases::SGLANG;
-use crate::releases::hardware::HARDWARE;
 
 /// The probes of a container.
 pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
@@ -153,18 +151,13 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
 /// Checks that the engine answers probes: path, TLS and API key.
 pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
     let (_, _, engine) = context;
-    let Some(flags) = known(engine) else { return };
-    for probe in http_probes(engine) {
-        answers(context, flags, probe, found.inside(&format!(".{}", probe.0)));
+    for probe in http_probes(engine).filter(|_| known(engine).is_some()) {
+        answers(context, probe, found.inside(&format!(".{}", probe.0)));
     }
 }
 
-fn answers(
-    (_, template, engine): Context<'_>,
-    flags: &Flags,
-    (name, get): (&str, &Json),
-    mut found: Reporter<'_>,
-) {
+fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: Reporter<'_>) {
+    let ((name, get), flags) = (probe, &engine.flags);
     let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
     let is_sglang = engine.program == Program::Sglang;
@@ -181,13 +174,10 @@ fn answers(
     }
 
     // vLLM's middleware guards paths below /v1, SGLang's all but health and metrics.
-    let needs_key = if is_sglang {
-        !path.starts_with("/health") && !path.starts_with("/metrics")
-    } else {
-        path.starts_with("/v1")
-    };
-    let is_authorization =
-        |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
+    let is_below = |start: &str| path.starts_with(start);
+    let needs_key =
+        is_sglang && !is_below("/health") && !is_below("/metrics") || !is_sglang && is_below("/v1");
+    let is_authorization = |one: &Json| text(one, "name").eq_ignore_ascii_case("authorization");
     let has_header = list(get, "httpHeaders").iter().any(is_authorization);
     // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();

@@ -1,10 +1,7 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
-use super::selector::monitored;
 use super::*;
-use crate::releases::engines;
-use crate::view::pods::script;
-use crate::view::shell::{Script, is_in_name};
+use crate::view::shell::Script;
 
 /// Commands of vLLM.
 const VLLM_COMMANDS: &[&str] =
@@ -12,22 +9,17 @@ const VLLM_COMMANDS: &[&str] =
 
 /// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
 /// that nothing sets.
-pub(crate) fn names(view: &View<'_>, found: &mut Found) {
-    for (template, container, path) in view.containers() {
-        let Some(script) = script(container, template.part, template.size, &view.budget) else {
-            continue;
-        };
-        for (what, meant) in script.commands.iter().filter_map(|words| mistyped(words)) {
-            let message = format!("{what} does not exist");
-            found.push(template.owner, &path, message, format!("did you mean `{meant}`?"));
-        }
+pub(crate) fn names(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let (view, template, container) = context;
+    let Some(script) = template.script(container, &view.budget) else { return };
+    for (what, meant) in script.commands.iter().filter_map(|words| mistyped(words)) {
+        found.push(format!("{what} does not exist"), format!("did you mean `{meant}`?"));
+    }
 
-        for name in unbound(template, container, &script) {
-            let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
-            let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
-            let finding = found.push(template.owner, &path, message, hint);
-            finding.why("the program does not start", "POSIX shell, set -u");
-        }
+    for name in unbound(template, container, &script) {
+        let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
+        let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
+        found.push(message, hint).why("the program does not start", "POSIX shell, set -u");
     }
 }
 
@@ -36,15 +28,15 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
     // Other images have variables of their own, and other files may set some.
     let is_known = engines().iter().any(|one| image::is_judged(text(container, "image"), one.key));
     let mut commands = script.commands.iter().filter_map(|words| words.first());
-    let texts = texts(container);
+    let lines = lines(container);
     // Within brackets, options and ends are those of a shell of its own.
     let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()))
-        || texts.iter().any(|text| text.contains("export $") || text.contains("export \"$"))
-        || texts.iter().any(|text| text.trim_start().starts_with('('));
+        || lines.iter().any(|line| line.contains("export $") || line.contains("export \"$"))
+        || lines.iter().any(|line| line.trim_start().starts_with('('));
     if script.needed.is_empty() || !is_known || has_others || template.completed {
         return Vec::new();
     }
-    let mentioned: BTreeSet<&str> = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let mentioned: BTreeSet<&str> = lines.iter().flat_map(|line| mentioned(line)).collect();
     let is_unset = |name: &&String| {
         let is_of_others = NAMES.shells.contains(&name.as_str()) || is_of_image(name);
         let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
@@ -66,7 +58,7 @@ pub(super) fn is_set(template: &Template<'_>, container: &Json, name: &str) -> b
     // Kthena runs LeaderWorkerSets, too, with its own names.
     let of_groups = ["ENTRY_ADDRESS", "GROUP_SIZE", "WORKER_INDEX"];
     !list(container, "envFrom").is_empty()
-        || list(container, "env").iter().any(|env| text(env, "name") == name)
+        || texts(container, "env", "name").any(|known| known == name)
         || of_services.iter().any(|end| name.ends_with(end))
         || ["_SERVICE_PORT", "_TCP_", "_UDP_"].iter().any(|part| name.contains(part))
         || name == "JOB_COMPLETION_INDEX"
@@ -88,10 +80,9 @@ fn mentioned(script: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let image = text(engine.container, "image");
-        let mut others = engines().into_iter().filter(|one| image::is_of(image, one.key));
-        if let (Some(own), Some(other)) = (engine.program.table(), others.next())
-            && !image::is_of(image, own.key)
-        {
+        let other = engines().into_iter().find(|one| image::is_of(image, one.key));
+        let own = engine.program.table().filter(|own| !image::is_of(image, own.key));
+        if let Some((own, other)) = own.zip(other) {
             let (own, other) = (own.name, other.name);
             let message = format!("the command starts {own}, but `{image}` is an image of {other}");
             found.push(template.owner, &engine.path, message, "use the image of the program");
@@ -99,24 +90,22 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     }
     for (template, container, path) in view.containers() {
         let set = set_variables(container);
-        let set: Vec<&str> = set.iter().map(String::as_str).collect();
         // Files and images may set others, so only typing errors count.
         let is_known =
             |name: &str| NAMES.shells.contains(&name) || is_set(template, container, name);
         for name in unset(container, false).iter().filter(|name| !is_known(name)) {
             let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
-            let hint = format!("did you mean `{one}`?");
-            found.push(template.owner, &path, message, hint).warning();
+            found.push(template.owner, &path, message, format!("did you mean `{one}`?")).warning();
         }
     }
 }
 
 /// Returns the lines of a container in which variables are set or used, without comments.
-fn texts(container: &Json) -> Vec<String> {
-    let values = list(container, "env").iter().map(|variable| text(variable, "value").to_owned());
-    let texts: Vec<String> = words(container).into_iter().chain(values).collect();
-    let lines = texts.iter().flat_map(|text| text.lines());
+fn lines(container: &Json) -> Vec<String> {
+    let values = texts(container, "env", "value").map(str::to_owned);
+    let all: Vec<String> = words(container).into_iter().chain(values).collect();
+    let lines = all.iter().flat_map(|text| text.lines());
     lines.filter(|line| !line.trim_start().starts_with('#')).map(str::to_owned).collect()
 }
 
@@ -127,25 +116,25 @@ fn name_at(text: &str) -> &str {
 
 /// Returns the variables that a container or its scripts set.
 fn set_variables(container: &Json) -> BTreeSet<String> {
-    let env = list(container, "env").iter().map(|variable| text(variable, "name").to_owned());
-    let texts = texts(container);
+    let lines = lines(container);
     // Whatever is before a `=` may be an assignment; a name too many only hides a finding.
-    let before = texts.iter().flat_map(|text| text.split('=').rev().skip(1));
+    let before = lines.iter().flat_map(|line| line.split('=').rev().skip(1));
     let assigned = before.filter_map(|text| text.rsplit(|c| !is_in_name(c)).next());
-    env.chain(assigned.map(str::to_owned)).filter(|name| !name.is_empty()).collect()
+    let all = texts(container, "env", "name").chain(assigned);
+    all.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the variables in upper case that a container uses, and that nothing sets or tests. Those with a
 /// default may be missing, unless they are asked for.
 pub(super) fn unset(container: &Json, with_defaults: bool) -> BTreeSet<String> {
     let set = set_variables(container);
-    let texts = texts(container);
+    let lines = lines(container);
     // `[ -z "$NAME" ]` asks whether it is set.
-    let tests = texts.iter().flat_map(|text| [" -n ", " -z "].map(|test| text.split(test).skip(1)));
+    let tests = lines.iter().flat_map(|line| [" -n ", " -z "].map(|test| line.split(test).skip(1)));
     let tested: BTreeSet<&str> =
         tests.flatten().map(|rest| name_at(rest.trim_start_matches(['"', '$', '{']))).collect();
     let mut found = BTreeSet::new();
-    for part in texts.iter().flat_map(|text| text.split('$').skip(1)) {
+    for part in lines.iter().flat_map(|line| line.split('$').skip(1)) {
         let start = part.trim_start_matches(['{', '(']);
         let name = name_at(start);
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
@@ -174,8 +163,7 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
         return None;
     }
     // The view does not recognize a misspelt module, so that no rule of flags would report it.
-    let at = words.iter().position(|word| word == "-m")?;
-    let name = words.get(at + 1)?;
+    let name = words.get(words.iter().position(|word| word == "-m")? + 1)?;
     // Other modules of an engine have names that are as near.
     let meant = near(name, &NAMES.servers)?;
     let differs = name.len().abs_diff(meant.len()) <= 1;
@@ -187,9 +175,9 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
     let mut readers = scraped(view);
     for picker in view.all_pickers() {
         let Some((_, _, config)) = picker.known_config() else { continue };
-        let is_compared = |plugin: &Json| NAMES.scorers.contains(&text(plugin, "type"));
+        let is_compared = |kind| NAMES.scorers.contains(&kind);
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
-        let pods = pods.into_iter().filter(|_| list(config, "plugins").iter().any(is_compared));
+        let pods = pods.into_iter().filter(|_| texts(config, "plugins", "type").any(is_compared));
         let why = format!("the picker of {pool} compares them");
         readers.extend(pods.map(|template| (template, why.clone(), true)));
     }

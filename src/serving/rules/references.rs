@@ -1,11 +1,8 @@
 //! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
 //! ServiceAccounts.
 
-use super::pod::pods;
 use super::*;
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
-use crate::view::config_map::File;
-use crate::view::pods::all_containers;
 
 /// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
 fn references(spec: &Json) -> Vec<PodReference<'_>> {
@@ -41,7 +38,7 @@ fn keys(object: &Manifest) -> Vec<&str> {
     let maps =
         ["/data", "/stringData", "/binaryData", "/spec/encryptedData", "/spec/template/data"];
     let maps = maps.iter().filter_map(|at| json.pointer(at)?.as_object());
-    let of_external = list(object.spec(), "data").iter().map(|one| text(one, "secretKey"));
+    let of_external = texts(object.spec(), "data", "secretKey");
     maps.flat_map(|map| map.keys().map(String::as_str)).chain(of_external).collect()
 }
 
@@ -60,8 +57,8 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
         let mounts = list(container, "volumeMounts").iter();
         let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
         for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
-            let words = ["command", "args"].iter().flat_map(|key| list(container, key));
-            keys.extend(words.filter_map(Json::as_str).filter_map(|word| {
+            let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
+            keys.extend(words.filter_map(|word| {
                 let value = word.split_once('=').map_or(word, |(_, value)| value);
                 let file = value.strip_prefix(folder)?.strip_prefix('/')?;
                 (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)
@@ -169,11 +166,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     for ((template, engine), flag) in files {
         let path = engine.flags.text(flag).unwrap_or_default();
         let is_plain = !path.contains(['*', '$', ',']) && !is_placeholder(path);
-        if let File::Missing(map) = view.file(template, engine.container, path)
-            && !keys(&view.manifests[map]).is_empty()
-            && is_plain
-        {
-            let map = &view.manifests[map];
+        let File::Missing(map) = view.file(template, engine.container, path) else { continue };
+        let map = &view.manifests[map];
+        if is_plain && !keys(map).is_empty() {
             let message = format!("{map} does not have the file `{path}` of `--{flag}`");
             let finding = found.push(template.owner, &engine.path, message, "use one of its keys");
             finding.why("the engine fails to start", "Kubernetes API, ConfigMaps");
@@ -224,7 +219,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..]) {
             let message = format!("{missing}, and nothing uses {other}");
             let finding = found.push(message, format!("write `{}`", other.name()));
-            finding.severity = (*kind == "ServiceAccount").then_some(Severity::Note);
+            finding.lower_if(*kind == "ServiceAccount", Severity::Note);
             continue;
         }
         if missing_file(view, pods, reference, &unused, &mut found) {
@@ -232,9 +227,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
 
         // The object is not in the manifests, but its pods agree on its keys, except for one.
-        let (Some(key), Some(variable)) = (reference.keys.first(), reference.variable) else {
-            continue;
-        };
+        let of_variable = reference.keys.first().zip(reference.variable);
+        let Some((key, variable)) = of_variable else { continue };
         let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
         if first != *key && !is_placeholder(first) && !is_placeholder(key) {
             let message = format!(

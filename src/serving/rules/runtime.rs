@@ -1,14 +1,11 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
-use super::engine::ranks;
 use super::group::VARIABLES;
-use super::probe::downloads;
 use super::program::is_set;
 use super::*;
 use crate::environment::EXECUTABLE;
 use crate::view::config_map::{key_of, place_of};
-use crate::view::pods::{expanded_names, is_inside, script_at, variable_or};
-use crate::view::shell::is_in_name;
+use crate::view::pods::{is_inside, script_at};
 
 /// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
 /// leaves `$(NAME)` as it is where there is no such variable.
@@ -22,7 +19,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             let judged = match (script_at(&words), engine) {
                 (Some(at), _) => words.get(at..=at),
                 (None, Some(engine)) if !is_shell(&words) => {
-                    other_forms(template, engine, &words, &mut found);
+                    other_forms((view, template, engine), &words, &mut found);
                     Some(words.as_slice())
                 }
                 _ => None,
@@ -53,8 +50,7 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
 fn references(word: &str) -> impl Iterator<Item = String> {
     // In single quotes it is text.
     let lines = word.lines().filter_map(|line| line.split('#').next());
-    let lines = lines.flat_map(|line| line.split('\'').step_by(2));
-    lines.flat_map(expanded_names).filter(|name| {
+    lines.flat_map(|line| line.split('\'').step_by(2)).flat_map(expanded_names).filter(|name| {
         let is_upper = |c| is_in_name(c) && !c.is_ascii_lowercase();
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper)
     })
@@ -88,12 +84,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Reports variables of an engine in the forms of shells.
-fn other_forms(
-    template: &Template<'_>,
-    engine: &Engine<'_>,
-    words: &[String],
-    found: &mut Reporter<'_>,
-) {
+fn other_forms((_, template, engine): Context<'_>, words: &[String], found: &mut Reporter<'_>) {
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.are_read() && engine.unjudged.is_none();
     let is_whole = list(engine.container, "envFrom").is_empty();
@@ -123,9 +114,8 @@ pub(crate) fn grace_period((_, template, engine): Context<'_>, found: &mut Repor
     let period = template.spec.get("terminationGracePeriodSeconds");
     let period = period.map_or(Some(30), Json::as_u64);
     let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { return };
-    if let (Some(sleep), Some(period)) = (seconds(hook), period)
-        && sleep >= period
-    {
+    let both = seconds(hook).zip(period);
+    if let Some((sleep, period)) = both.filter(|(sleep, period)| sleep >= period) {
         let message = format!(
             "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
         );
@@ -168,9 +158,8 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let mut others = template.all_containers().into_iter();
         others.any(|(one, _)| !std::ptr::eq(one, engine.container) && has_it(one))
     };
-    if let Some(mount) = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount))
-        && downloads(template, engine)
-    {
+    let cache = cache.filter(|mount| is_true(mount, "/readOnly") && !is_filled(mount));
+    if let Some(mount) = cache.filter(|_| downloads(template, engine)) {
         let path = text(mount, "mountPath");
         let message =
             format!("`{path}`, where the engine stores its model, is empty and read-only");
@@ -197,13 +186,11 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let Some(flags) = engine.known_flags() else { return };
     let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
     let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
-    for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
-        let mounts = |container: &Json| mount_of(container, path).is_some();
+    let all = adapters.chain(engine.model.as_deref());
+    let is_lost = |path: &&str| path.starts_with('/') && mount_of(engine.container, path).is_none();
+    for path in all.filter(is_lost) {
         let mut inits = list(template.spec, "initContainers").iter();
-        if mounts(engine.container) {
-            continue;
-        }
-        if let Some(init) = inits.find(|init| mounts(init)) {
+        if let Some(init) = inits.find(|init| mount_of(init, path).is_some()) {
             let name = text(init, "name");
             let message = format!("`{path}` is on a volume of init container `{name}` only");
             found.push(message, "mount the volume at this path");
@@ -257,7 +244,7 @@ pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Repo
 
     let mut others = Vec::new();
     for init in list(template.spec, "initContainers") {
-        let commands = commands(init, template.part, template.size, &view.budget);
+        let commands = template.commands(init, &view.budget);
         let commands = commands.unwrap_or_default();
         let is_download = |words: &&Vec<String>| {
             let mut pairs = words.windows(2);
@@ -300,8 +287,7 @@ pub(crate) fn visible_devices((_, template, engine): Context<'_>, found: &mut Re
     let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { return };
     let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
     let Some(Variable::Text(visible)) = visible else { return };
-    let numbers: Vec<u32> =
-        visible.split(',').map_while(|number| number.trim().parse().ok()).collect();
+    let numbers: Vec<u32> = visible.split(',').map_while(|one| one.trim().parse().ok()).collect();
     // CUDA hides the devices from the first on that does not exist.
     let seen = numbers.iter().take_while(|number| **number < count).count();
     let are_enough =

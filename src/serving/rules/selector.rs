@@ -1,10 +1,10 @@
 //! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
 use super::set::is_of_unknown_kind;
+use super::transfer::bootstrap_port;
 use super::*;
 use crate::view::discovery::is_completed;
 use crate::view::labels_at;
-use crate::view::pods::starts_ray;
 
 /// The labels of pods, or of other objects.
 pub(super) type Known<'v> = BTreeMap<&'v str, &'v str>;
@@ -67,7 +67,7 @@ pub(super) fn requirements(selector: Option<&Json>) -> Vec<Requirement<'_>> {
     });
     let expressions = expressions.iter().map(|expression| Requirement {
         key: text(expression, "key"),
-        values: list(expression, "values").iter().filter_map(Json::as_str).collect(),
+        values: strings(expression, "values").collect(),
         excludes: matches!(text(expression, "operator"), "NotIn" | "DoesNotExist"),
     });
     let all: Vec<Requirement<'_>> = labels.chain(expressions).collect();
@@ -115,13 +115,14 @@ impl Candidate<'_> {
         let mut open: Vec<u32> = list(self.spec, "containers").iter().flat_map(declared).collect();
         open.extend(self.template.and_then(Template::ports).unwrap_or_default());
         let names = self.port_names();
-        let is_open = |port: &&Json| {
-            let target = port.get("targetPort").or(port.get("portNumber")).or(port.get("port"));
-            match target {
-                Some(Json::String(name)) => names.contains(&name.as_str()),
-                Some(number) => open.iter().any(|port| *number == *port),
-                None => false,
-            }
+        let is_open = |port: &&Json| match port
+            .get("targetPort")
+            .or(port.get("portNumber"))
+            .or(port.get("port"))
+        {
+            Some(Json::String(name)) => names.contains(&name.as_str()),
+            Some(number) => open.iter().any(|port| *number == *port),
+            None => false,
         };
         (!used.is_empty()).then(|| used.iter().any(is_open))
     }
@@ -350,9 +351,8 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 }
                 (None, None, None) => continue,
             };
-            let message = format!("{object} selects no {plural}");
             let mut found = found.at(owner, pointer.replace('/', ".")).field(field);
-            let finding = found.push(message, hint).code(*code);
+            let finding = found.push(format!("{object} selects no {plural}"), hint).code(*code);
             // A kind that is not read may create the pods.
             finding.severity = (!is_certain).then_some(Severity::Note);
         }
@@ -399,7 +399,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                     if !open.contains(&number) {
                         let message = format!(
                             "{object} targets port {number}, but the pods listen on {}",
-                            super::ranges(&open)
+                            ranges(&open)
                         );
                         found.push(message, "set `targetPort` to a port of the engine");
                     }
@@ -422,16 +422,14 @@ fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
         if engine.is_headless() {
             continue;
         }
-        let known = template.ports().filter(|_| engine.flags.are_read())?;
-        open.extend(known);
+        open.extend(template.ports().filter(|_| engine.flags.are_read())?);
         // A process may open ports that only its declaration names, such as metrics or KV events.
         open.extend(list(spec, "containers").iter().flat_map(declared));
         if starts_ray(engine.container) {
             open.extend(RAY_PORTS);
         }
-        let bootstrap = engine.number("disaggregation-bootstrap-port", 8_998);
-        open.extend(bootstrap.filter(|_| engine.program == Program::Sglang));
-        open.extend(super::engine::supervisor(engine).filter(|_| engine.has_port_for_each_rank()));
+        open.extend(bootstrap_port(engine).filter(|_| engine.program == Program::Sglang));
+        open.extend(super::engine::supervisor(engine));
     }
     (!open.is_empty()).then_some(open)
 }

@@ -2,23 +2,19 @@
 
 use super::by_release::other_releases;
 use super::*;
-use crate::releases::kinds;
-use crate::view::maps;
+use crate::view::pods::script;
 use crate::view::shell::{Budget, CONTAINER_LIMIT};
 
 /// Checks for duplicate objects.
 pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(&str, &str, &str, &str), usize> = BTreeMap::new();
-    for (owner, manifest) in view.manifests.iter().enumerate() {
-        if manifest.name().is_empty() {
-            continue;
-        }
+    let named = view.manifests.iter().enumerate().filter(|(_, one)| !one.name().is_empty());
+    for (owner, manifest) in named {
         // Without the version: one object can be read and written in each of them.
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
-            let message = format!("duplicate {manifest}");
             let hint = "check variants separately, each with its router";
-            found.push(owner, "", message, hint);
+            found.push(owner, "", format!("duplicate {manifest}"), hint);
         }
     }
 }
@@ -49,12 +45,9 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<[String; 4], usize> = BTreeMap::new();
     for (owner, route) in view.of_kind("HTTPRoute") {
         let hosts = list_or(route.spec(), "hostnames", &any_host);
-        for rule in list(route.spec(), "rules") {
-            let pools = list(rule, "backendRefs");
-            if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
-                continue;
-            }
-
+        let to_pool =
+            |rule: &&Json| texts(rule, "backendRefs", "kind").any(|kind| kind == "InferencePool");
+        for rule in list(route.spec(), "rules").iter().filter(to_pool) {
             let matches = list_or(rule, "matches", &anything);
             for parent in list(route.spec(), "parentRefs") {
                 let namespace = text_or(parent, "namespace", route.namespace());
@@ -105,8 +98,7 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     }
 
     let unread = view.unread.iter().map(|part| part.owner);
-    let read: BTreeSet<usize> =
-        view.all_pickers().map(|picker| picker.owner).chain(unread).collect();
+    let read: BTreeSet<usize> = view.all_pickers().map(|one| one.owner).chain(unread).collect();
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let is_read = view.templates_of(owner).next().is_some() || read.contains(&owner);
         // Presets are checked in the services that use them.
@@ -161,7 +153,7 @@ const OF_PODS: [&str; 8] =
 
 fn has_engine(json: &Json, budget: &Budget) -> bool {
     let runs = |container: &Json| {
-        let commands = || commands(container, Part::Single, 1, budget);
+        let commands = || Some(script(container, Part::Single, 1, budget)?.commands);
         accelerators(container).is_some() || Engine::of(container, commands().as_deref()).is_some()
     };
     let lists = maps(json).into_iter().filter_map(|map| map.get("containers")?.as_array());

@@ -3,11 +3,9 @@
 use super::addresses::{is_closed, names_in};
 use super::join::known;
 use super::network_policy::{End, report};
-use super::picker::service_port;
 use super::prefix_cache::events_port;
 use super::*;
 use crate::releases::names::Family;
-use crate::view::pods::{Sidecar, is_moved, variable_or};
 
 /// A configured connector.
 struct Connector<'c> {
@@ -39,8 +37,8 @@ fn has_none(engine: &Engine<'_>) -> bool {
 fn connectors(config: &Json) -> Vec<Connector<'_>> {
     let name = text(config, "kv_connector");
     if name == "MultiConnector" {
-        let inner = config.pointer("/kv_connector_extra_config/connectors");
-        return inner.and_then(Json::as_array).into_iter().flatten().flat_map(connectors).collect();
+        let extra = config.get("kv_connector_extra_config").unwrap_or(&Json::Null);
+        return list(extra, "connectors").iter().flat_map(connectors).collect();
     }
     let family = NAMES.connectors.iter().find(|(_, names, _)| names.contains(&name));
     vec![Connector { family, config }]
@@ -63,9 +61,8 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             all.iter().map(|connector| Some(connector.family?.0)).collect()
         };
         // With a connector that is not in the table, nothing can be said of its partner.
-        if let (Some(one), Some(other)) = (families(&ours), families(&theirs))
-            && one.is_disjoint(&other)
-        {
+        let both = families(&ours).zip(families(&theirs));
+        if both.is_some_and(|(one, other)| one.is_disjoint(&other)) {
             let [one, other] = [&first, &second].map(|config| text(config, "kv_connector"));
             let message =
                 format!("prefill transfers KV caches with {one}, but decode with {other}");
@@ -75,12 +72,10 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 
         // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
         let is_old = VLLM.is_since(text(one.container, "image"), "0.12.0") == Some(false);
-        let tensor = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
-        if let [Some(more), Some(less)] = tensor
-            && more > less
-            && is_old
-            && ours.iter().chain(&theirs).any(Connector::is_nixl)
-        {
+        let has_nixl = ours.iter().chain(&theirs).any(Connector::is_nixl);
+        let [more, less] = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
+        let tensor = more.zip(less).filter(|(more, less)| more > less && is_old && has_nixl);
+        if let Some((more, less)) = tensor {
             let message = format!(
                 "`--tensor-parallel-size` is {more} for prefill, but {less} for decode, which NIXL \
                  cannot transfer to in this release"
@@ -100,9 +95,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
                 let finding = found.push(template.owner, &engine.path, message, hint);
                 finding.field(template.args_field());
                 // NIXL transfers in both directions and does not look at the role.
-                if connector.is_nixl() {
-                    finding.warning();
-                }
+                finding.lower_if(connector.is_nixl(), Severity::Warning);
             }
         }
     }
@@ -125,9 +118,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let [(engine, first), (_, second)] = both.as_slice() else { return };
     let flag = "disaggregation-transfer-backend";
     let [one, other] = [first, second].map(|flags| flags.text_or(flag, "mooncake"));
-    if let (Some(one), Some(other)) = (one, other)
-        && one != other
-    {
+    if let Some((one, other)) = differing(one, other) {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
         let hint = "use the same value for both";
         found.push(prefill.owner, &engine.path, message, hint).field("prefill.args");
@@ -152,14 +143,18 @@ pub(super) fn routers<'v, 'a>(
     view: &'v View<'a>,
 ) -> impl Iterator<Item = (&'v Template<'a>, String, Flags)> {
     view.containers().filter_map(|(template, container, path)| {
-        let all = commands(container, template.part, template.size, &view.budget)?;
-        let words = all.iter().flatten().map(String::as_str);
-        let mut texts = words.chain([text(container, "image")]);
+        let all = template.commands(container, &view.budget)?;
+        let mut texts = all.iter().flatten().map(String::as_str).chain([text(container, "image")]);
         // Clients have its address.
         let is_router = |text: &str| NAMES.routers.iter().any(|name| text.contains(name));
         texts.find(|text| is_router(text) && !text.contains("://"))?;
         Some((template, path, Flags::parse(&all.concat())))
     })
+}
+
+/// Returns the port at which prefill pods of SGLang offer KV caches.
+pub(super) fn bootstrap_port(engine: &Engine<'_>) -> Option<u32> {
+    engine.number("disaggregation-bootstrap-port", 8_998)
 }
 
 /// Returns the mode of SGLang's disaggregation, if it is known not to be that of a role.
@@ -173,13 +168,9 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     let annotation = "sglang.ai/bootstrap-port";
     for template in &view.templates {
         let Some((engine, flags)) = known(template, Program::Sglang) else { continue };
-        let said = template.annotations.get(annotation).and_then(Json::as_str);
+        let said = text(template.annotations, annotation).parse().ok();
         let said = said.filter(|_| other_mode(flags, "prefill").is_none());
-        let said: Option<u32> = said.and_then(|said| said.parse().ok());
-        let own = engine.number("disaggregation-bootstrap-port", 8_998);
-        if let (Some(said), Some(own)) = (said, own)
-            && said != own
-        {
+        if let Some((said, own)) = differing(said, bootstrap_port(engine)) {
             let message =
                 format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
             let path = format!("{}.metadata.annotations", template.path);
@@ -195,9 +186,8 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
             let service =
                 names.and_then(|(name, near)| view.all_named("Service", name, near).next());
-            let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
-                continue;
-            };
+            let both = service.zip(three[2].parse::<u32>().ok());
+            let Some(((_, service), said)) = both else { continue };
             if is_closed(service, said) {
                 let message =
                     format!("{service} has no port {said}, the bootstrap port of prefill");
@@ -206,10 +196,8 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             if service_port(service, said).is_some_and(is_moved) {
                 continue;
             }
-            let mut ports = view.behind(service).filter_map(|pods| {
-                let (engine, _) = known(pods, Program::Sglang)?;
-                engine.number("disaggregation-bootstrap-port", 8_998)
-            });
+            let pods = view.behind(service).filter_map(|pods| known(pods, Program::Sglang));
+            let mut ports = pods.filter_map(|(engine, _)| bootstrap_port(engine));
             if let Some(port) = ports.find(|port| *port != said) {
                 let message = format!(
                     "router uses bootstrap port {said} of {service}, but prefill has {port}"
@@ -246,9 +234,8 @@ fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut
         let labels = flags.all(flag).into_iter().flat_map(|all| all.split(','));
         let labels: Option<Vec<_>> = labels.map(|label| label.split_once('=')).collect();
         let labels = labels.filter(|labels| !labels.is_empty());
-        let (Some(labels), Some(namespace)) = (labels, flags.text_or(namespace, usual)) else {
-            continue;
-        };
+        let both = labels.zip(flags.text_or(namespace, usual));
+        let Some((labels, namespace)) = both else { continue };
         let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
         let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
         if let Some((pods, _)) = near
@@ -337,8 +324,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|(_, engine)| is_nixl(engine)) {
         taken_port(template, engine, found);
     }
-    let pairs = view.pairs().into_iter();
-    let ends = pairs.flat_map(|(one, other)| [(one, other), (other, one)]);
+    let ends = view.pairs().into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     for (template, partner) in ends {
         let Some(engine) = &template.engine else { continue };
         if is_nixl(engine) {
@@ -346,7 +332,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
             if template.manifest.group() != "orchestration.aibrix.ai" {
                 host(template, engine, found);
             }
-            port(view, (template, partner), engine, found);
+            port((view, template, engine), partner, found);
         }
     }
     shared_port(view, found);
@@ -378,17 +364,10 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let hint = "set it from `fieldRef: {fieldPath: status.podIP}`";
     let finding = found.push(template.owner, path, format!("`{HOST}` is {what}"), hint);
     // Decode connects to prefill; the other way only with bidirectional transfer.
-    if !is_prefill {
-        finding.warning();
-    }
+    finding.lower_if(!is_prefill, Severity::Warning);
 }
 
-fn port(
-    view: &View<'_>,
-    (template, partner): (&Template<'_>, &Template<'_>),
-    engine: &Engine<'_>,
-    found: &mut Found,
-) {
+fn port((view, template, engine): Context<'_>, partner: &Template<'_>, found: &mut Found) {
     let Some(number) = side_port(engine.container) else { return };
     // Decode pods connect to prefill pods.
     let [server, client] = [template, partner].map(End::of_pods);

@@ -1,9 +1,8 @@
 //! Files that containers read from ConfigMaps.
 
-use super::pods::{Template, list, mount_of, text};
-use super::{Manifest, PickerFile, View};
+use super::pods::mount_of;
+use super::*;
 use crate::ir::Release;
-use serde_json::Value as Json;
 
 /// The source of a file in a container.
 pub(crate) enum File<'a> {

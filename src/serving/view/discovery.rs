@@ -1,11 +1,8 @@
 //! Finds the pod templates of manifests: in the fields of known kinds, and wherever else an object
 //! has a pod spec.
 
-use super::super::releases::names::NAMES;
-use super::Manifest;
-use super::pods::{Part, Template, list, text};
-use super::shell::Budget;
-use serde_json::Value as Json;
+use super::pods::Part;
+use super::*;
 
 /// Returns the pod templates of a manifest.
 pub(super) fn templates<'a>(

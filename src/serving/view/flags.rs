@@ -1,11 +1,10 @@
 //! Parses the flags of a command in all notations.
 
-use super::super::releases::argparse::Names;
-use super::super::releases::full_name;
-use super::pods::{as_text, is_placeholder};
+use super::pods::as_text;
 use super::shell::UNKNOWN;
-use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use super::*;
+use crate::releases::argparse::Names;
+use crate::releases::full_name;
 
 /// The flags of a command.
 #[derive(Clone, Debug, Default)]

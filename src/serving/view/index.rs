@@ -1,8 +1,6 @@
 //! Positions of manifests, templates and pickers by kind, name, namespace and labels.
 
-use super::pods::{Template, is_placeholder, list, text};
-use super::{Manifest, Picker, labels_at};
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
 
 /// Positions of things by their namespace.
 #[derive(Debug, Default)]
@@ -46,8 +44,7 @@ impl<'a> ByLabel<'a> {
         labels: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) {
         for (key, value) in labels {
-            let with = self.labels.entry(key).or_default().entry(value).or_default();
-            with.push(namespace, position);
+            self.labels.entry(key).or_default().entry(value).or_default().push(namespace, position);
         }
         self.all.push(namespace, position);
     }
@@ -141,13 +138,11 @@ impl<'a> Index<'a> {
     pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
         for (number, template) in templates.iter().enumerate() {
             self.owned.entry(template.owner).or_default().push(number);
-            let namespace = template.manifest.namespace();
-            self.templates.push(number, namespace, template.labels.clone());
+            self.templates.push(number, template.manifest.namespace(), template.labels.clone());
         }
         for (number, picker) in pickers.iter().enumerate() {
             self.picking.insert(picker.owner, number);
-            let namespace = picker.manifest.namespace();
-            self.pickers.push(number, namespace, picker.pods.labels.clone());
+            self.pickers.push(number, picker.manifest.namespace(), picker.pods.labels.clone());
         }
     }
 }

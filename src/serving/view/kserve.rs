@@ -4,16 +4,17 @@
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
 use super::merge::merged;
-use super::pods::{Part, list, text, text_or};
-use super::{Manifest, PickerFile};
-use crate::build;
+use super::pods::{Part, text_or};
+use super::*;
 use crate::diag::suggest;
-use crate::embedded;
-use crate::invariants::Finding;
 use crate::ir::{Release, map};
 use crate::placeholders::map_texts;
-use serde_json::{Value as Json, json};
+use crate::{build, embedded};
+use serde_json::json;
 use std::sync::LazyLock;
+
+/// The beginning of the names of KServe's own presets.
+pub(crate) const PRESETS: &str = "kserve-config-";
 
 /// Pods that a controller creates from one or several objects.
 #[derive(Debug)]
@@ -79,8 +80,7 @@ impl Derived {
         let Some(content) = service.text("/spec/serveConfigV2") else { return };
         // That it cannot be parsed is no finding here: the note says that nothing of it is checked.
         let config = super::config_map::parse(content).unwrap_or(Json::Null);
-        let applications = list(&config, "applications").iter();
-        let names: Vec<&str> = applications.map(|one| text(one, "name")).collect();
+        let names: Vec<&str> = texts(&config, "applications", "name").collect();
         let names = if names.is_empty() { "none".to_owned() } else { suggest::list(&names) };
         let message = format!(
             "engines of {service} are not checked: Ray Serve starts them in Python (applications: {names})"
@@ -94,20 +94,19 @@ impl Derived {
 
         // Presets in order, then the service: the last one wins.
         let mut spec = json!({});
-        for (index, reference) in list(own, "baseRefs").iter().enumerate() {
+        for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
             let preset = named(manifests, &["LLMInferenceServiceConfig"], name);
             match preset.and_then(|preset| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
                 // they add.
-                None if name.starts_with("kserve-config-") => {}
+                None if name.starts_with(PRESETS) => {}
                 None => {
                     let message = format!(
                         "pods of {service} are not checked: LLMInferenceServiceConfig/{name} is not in \
                          the manifests"
                     );
-                    let path = format!(".spec.baseRefs[{index}]");
                     self.skip(owner, &path, message, "pass the preset as well");
                     return;
                 }
@@ -217,8 +216,7 @@ impl Derived {
         let mut spec_path = path.to_owned();
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
-            let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
-            let format = format.unwrap_or_default().to_lowercase();
+            let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
             let runtime = named(manifests, &["ServingRuntime", "ClusterServingRuntime"], name);
             let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
@@ -344,11 +342,10 @@ impl Preset<'_> {
             _ => {}
         }
         flags.extend((part == Part::Worker).then(|| "--headless".to_owned()));
-        let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
-        if !adapters.is_empty() {
-            let names = adapters.iter().map(|adapter| text(adapter, "name"));
-            let names: Vec<String> =
-                names.map(|name| format!("'{name}=/mnt/lora/{name}'")).collect();
+        let lora = model.get("lora").unwrap_or(&Json::Null);
+        let names = texts(lora, "adapters", "name");
+        let names: Vec<String> = names.map(|name| format!("'{name}=/mnt/lora/{name}'")).collect();
+        if !names.is_empty() {
             flags.push(format!("--enable-lora --lora-modules {}", names.join(" ")));
         }
 

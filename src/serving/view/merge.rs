@@ -1,6 +1,6 @@
 //! Strategic merge of pod specs.
 
-use serde_json::Value as Json;
+use super::*;
 
 /// Lists whose items are merged by a key, as in the Kubernetes API.
 const KEYED: &[(&str, &str)] = &[

@@ -9,7 +9,9 @@ mod merge;
 pub(super) mod pods;
 pub(super) mod shell;
 
+// What the modules of the view speak of.
 use super::invariants::Finding;
+use super::releases::names::NAMES;
 use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
@@ -17,7 +19,7 @@ use config_map::{File, document};
 use flags::Flags;
 use index::Index;
 use kserve::Derived;
-use pods::{Engine, Sidecar, Template, list, text, words};
+use pods::{Engine, Sidecar, Template, is_placeholder, items, list, text, text_at, texts, words};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
@@ -56,7 +58,7 @@ impl Manifest {
 
     /// Returns the string at a JSON pointer.
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
-        self.json.pointer(pointer)?.as_str()
+        text_at(&self.json, pointer)
     }
 
     /// Returns the map at a JSON pointer.
@@ -123,10 +125,9 @@ pub(super) type PickerFile = (usize, String, Result<Json, String>);
 /// other, or get cache events from the pods.
 pub(super) fn can_be_several(config: &Json) -> bool {
     let layer = |key: &str| config.get("dataLayer").and_then(|layer| layer.get(key)).is_some();
-    let hears = |plugin: &Json| text(plugin, "type") == "precise-prefix-cache-producer";
     layer("peerDiscovery")
         || layer("crossReplicaSyncerPluginRef")
-        || list(config, "plugins").iter().any(hears)
+        || texts(config, "plugins", "type").any(|kind| kind == "precise-prefix-cache-producer")
 }
 
 /// Shows the object with its pods, as `Kind/name`.
@@ -224,8 +225,7 @@ impl<'a> View<'a> {
         };
 
         let all = || manifests.iter().enumerate();
-        let templates =
-            all().flat_map(|(n, manifest)| discovery::templates(n, manifest, &view.budget));
+        let templates = all().flat_map(|(n, one)| discovery::templates(n, one, &view.budget));
         view.templates = templates.collect();
         view.templates.extend(derived.pods.iter().map(|pods| {
             Template {
@@ -480,13 +480,12 @@ impl<'a> View<'a> {
         }
         let template = manifest.json.pointer("/spec/template")?;
         let spec = template.get("spec")?;
-        list(spec, "containers").iter().enumerate().find_map(|(index, container)| {
-            let path = format!(".spec.template.spec.containers[{index}]");
+        let spec_path = ".spec.template.spec";
+        items(spec, "containers", spec_path).find_map(|(container, path)| {
             let flags = Flags::parse(&words(container));
             let picks = ["pool-name", "endpoint-selector"].iter().any(|flag| flags.has(flag))
                 || text(container, "image").contains("endpoint-picker");
             picks.then(|| {
-                let spec_path = ".spec.template.spec";
                 let pods = Template::of(owner, manifest, spec_path, spec, Some(template));
                 let picker = Picker { owner, manifest, pods, container, path, flags, config: None };
                 Picker { config: self.config_of(&picker), ..picker }

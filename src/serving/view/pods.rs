@@ -1,13 +1,9 @@
 //! Pod templates with their engines and sidecars.
 
-use super::super::releases::argparse::Names;
-use super::super::releases::names::NAMES;
-use super::super::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, engines, image};
-use super::flags::Flags;
-use super::shell::{self, Budget, Script, Variables};
-use super::{Manifest, labels_at};
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use super::shell::{self, Script, Variables};
+use super::*;
+use crate::releases::argparse::Names;
+use crate::releases::{ProgramTable, SGLANG, SIDECAR, VLLM, engines, image};
 
 /// The pods of a group that a template is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,15 +111,42 @@ pub(crate) fn text_or<'a>(json: &'a Json, key: &str, usual: &'a str) -> &'a str 
     Some(text(json, key)).filter(|text| !text.is_empty()).unwrap_or(usual)
 }
 
+/// A value with its JSON path.
+pub(crate) type Located<'v> = (&'v Json, String);
+
+/// Returns the items of the list at a key with their JSON paths, given that of the value.
+pub(crate) fn items<'v>(
+    json: &'v Json,
+    key: &str,
+    path: &str,
+) -> impl Iterator<Item = Located<'v>> + use<'v> {
+    let path = format!("{path}.{key}");
+    let all = list(json, key).iter().enumerate();
+    all.map(move |(index, item)| (item, format!("{path}[{index}]")))
+}
+
+/// Returns the strings at a key of the items of a list; empty ones for items without it.
+pub(crate) fn texts<'v>(
+    json: &'v Json,
+    list_key: &str,
+    key: &'static str,
+) -> impl Iterator<Item = &'v str> + Clone + use<'v> {
+    list(json, list_key).iter().map(move |item| text(item, key))
+}
+
+/// Returns the strings of the list at a key.
+pub(crate) fn strings<'v>(json: &'v Json, key: &str) -> impl Iterator<Item = &'v str> + use<'v> {
+    list(json, key).iter().filter_map(Json::as_str)
+}
+
+/// Returns the string at a JSON pointer.
+pub(crate) fn text_at<'v>(json: &'v Json, pointer: &str) -> Option<&'v str> {
+    json.pointer(pointer)?.as_str()
+}
+
 /// Returns all containers of a pod with their JSON paths.
-pub(crate) fn all_containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, String)> {
-    ["initContainers", "containers"]
-        .into_iter()
-        .flat_map(|key| {
-            let all = list(spec, key).iter().enumerate();
-            all.map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
-        })
-        .collect()
+pub(crate) fn all_containers<'v>(spec: &'v Json, path: &str) -> Vec<Located<'v>> {
+    ["initContainers", "containers"].iter().flat_map(|key| items(spec, key, path)).collect()
 }
 
 /// Returns the string at a key; empty without one.
@@ -239,16 +262,6 @@ pub(crate) fn script(container: &Json, part: Part, size: u32, budget: &Budget) -
     (!budget.is_over()).then_some(script)
 }
 
-/// Returns the commands of a container as words; `None` if its script exceeds the budget.
-pub(crate) fn commands(
-    container: &Json,
-    part: Part,
-    size: u32,
-    budget: &Budget,
-) -> Option<Vec<Vec<String>>> {
-    Some(script(container, part, size, budget)?.commands)
-}
-
 /// Returns the index of the script among the words of a command; `None` if it starts no shell with one.
 pub(crate) fn script_at(words: &[String]) -> Option<usize> {
     // `-c`, also behind other letters: `-ec`, `-lc`.
@@ -329,8 +342,7 @@ impl<'a> Engine<'a> {
             }
         };
         let of_vllm = |words: &[String], may_begin_with_model: bool| {
-            let names = (!is_omni(image)).then(|| Names::of(&VLLM, image));
-            let flags = Flags::of_engine(words, names);
+            let flags = Flags::of_engine(words, (!is_omni(image)).then(|| Names::of(&VLLM, image)));
             let first = words.first().filter(|word| may_begin_with_model && !word.starts_with('-'));
             named(Program::Vllm, flags, "model", first)
         };
@@ -495,15 +507,14 @@ pub(crate) enum Variable<'a> {
 /// Returns the names of variables that say a model, which no engine reads.
 pub(crate) fn named_models(container: &Json) -> impl Iterator<Item = &str> {
     const NAMES: [&str; 4] = ["MODEL", "MODEL_ID", "MODEL_NAME", "MODEL_PATH"];
-    let names = list(container, "env").iter().map(|variable| text(variable, "name"));
-    names.filter(|name| NAMES.contains(name))
+    texts(container, "env", "name").filter(|name| NAMES.contains(name))
 }
 
 /// Returns the value of an environment variable; `None` if it is not set.
 pub(crate) fn variable<'a>(container: &'a Json, name: &str) -> Option<Variable<'a>> {
     let set = list(container, "env").iter().rev().find(|variable| text(variable, "name") == name);
     if let Some(set) = set {
-        let field = set.pointer("/valueFrom/fieldRef/fieldPath").and_then(Json::as_str);
+        let field = text_at(set, "/valueFrom/fieldRef/fieldPath");
         let plain = set.get("value").and_then(Json::as_str);
         let plain = plain.filter(|value| !value.contains("$(") && !value.contains("${"));
         return Some(match (plain, field) {
@@ -613,10 +624,9 @@ pub(crate) fn declared(container: &Json) -> Vec<u32> {
 
 impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
-    pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
+    pub(crate) fn containers(&self) -> impl Iterator<Item = Located<'a>> + use<'a> {
         let inits = list(self.spec, "initContainers").len();
-        let all = self.all_containers().into_iter().enumerate();
-        all.filter_map(move |(index, found)| {
+        self.all_containers().into_iter().enumerate().filter_map(move |(index, found)| {
             let stays = index >= inits || text(found.0, "restartPolicy") == "Always";
             stays.then_some(found)
         })
@@ -631,8 +641,18 @@ impl<'a> Template<'a> {
     }
 
     /// Returns all containers with their JSON paths.
-    pub(crate) fn all_containers(&self) -> Vec<(&'a Json, String)> {
+    pub(crate) fn all_containers(&self) -> Vec<Located<'a>> {
         all_containers(self.spec, &self.spec_path)
+    }
+
+    /// Returns the script of a container of the pods; `None` if it exceeds the budget.
+    pub(crate) fn script(&self, container: &Json, budget: &Budget) -> Option<Script> {
+        script(container, self.part, self.size, budget)
+    }
+
+    /// Returns the commands of a container of the pods as words; `None` as for its script.
+    pub(crate) fn commands(&self, container: &Json, budget: &Budget) -> Option<Vec<Vec<String>>> {
+        Some(self.script(container, budget)?.commands)
     }
 
     /// Returns the label that nodes of the pods must have.
@@ -684,10 +704,8 @@ impl<'a> Template<'a> {
 
     /// Returns the references of image volumes, which hold models, with their JSON paths.
     pub(crate) fn model_images(&self) -> impl Iterator<Item = (&'a str, String)> {
-        let volumes = list(self.spec, "volumes").iter().enumerate();
-        volumes.filter_map(|(index, volume)| {
-            let path = format!("{}.volumes[{index}].image.reference", self.spec_path);
-            Some((text(volume.get("image")?, "reference"), path))
+        items(self.spec, "volumes", &self.spec_path).filter_map(|(volume, path)| {
+            Some((text(volume.get("image")?, "reference"), format!("{path}.image.reference")))
         })
     }
 
@@ -745,7 +763,7 @@ impl<'a> Template<'a> {
         }
 
         for (container, path) in self.containers() {
-            let commands = commands(container, self.part, self.size, budget);
+            let commands = self.commands(container, budget);
             if commands.is_none() {
                 self.unread.push((text(container, "name"), path.clone()));
             }
@@ -792,8 +810,8 @@ mod tests {
 
         let script = "exec vllm serve a --x $(A) --y $(hostname) --z=$$(A) --n $((A * 2))";
         let container = serde_json::json!({"command": ["bash", "-c", script], "env": [{"name": "A", "value": "4"}]});
-        let all = commands(&container, Part::Single, 1, &Budget::new()).unwrap();
-        let words = all[0].join("|").replace(shell::UNKNOWN, "?");
+        let script = super::script(&container, Part::Single, 1, &Budget::new()).unwrap();
+        let words = script.commands[0].join("|").replace(shell::UNKNOWN, "?");
         assert_eq!(words, "exec|vllm|serve|a|--x|4|--y|?|--z=?|--n|8");
     }
 }
