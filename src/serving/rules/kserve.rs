@@ -2,7 +2,7 @@
 
 use super::runtime::MODELS;
 use super::*;
-use crate::view::kserve::PRESETS;
+use crate::view::kserve::{PRESETS, RUNTIME_KINDS};
 
 /// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
@@ -67,7 +67,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     const NAME: &str = "kserve-container";
     const GROUP: &str = "serving.kserve.io";
     let is_own = |container: &Json| text(container, "name") == NAME;
-    for kind in ["ServingRuntime", "ClusterServingRuntime"] {
+    for kind in RUNTIME_KINDS {
         for (owner, runtime) in view.of_kind(kind).filter(|(_, one)| one.group() == GROUP) {
             let containers = list(runtime.spec(), "containers");
             // ModelMesh has other containers.
@@ -113,7 +113,10 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             found.below(".model.storageUri", format!("KServe does not fetch `{uri}`"), why);
         }
         let format = text_at(model, "/modelFormat/name");
-        let runtime = view.named("ServingRuntime", text(model, "runtime"), service);
+        let name = text(model, "runtime");
+        let mut runtimes =
+            RUNTIME_KINDS.into_iter().filter_map(|kind| view.named(kind, name, service));
+        let runtime = runtimes.next();
         let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
         let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
         if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {

@@ -96,7 +96,7 @@ impl Derived {
         let mut spec = json!({});
         for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
-            let preset = named(manifests, &["LLMInferenceServiceConfig"], name);
+            let preset = named(manifests, &["LLMInferenceServiceConfig"], name).next();
             match preset.and_then(|preset| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
@@ -217,7 +217,8 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let runtime = named(manifests, &["ServingRuntime", "ClusterServingRuntime"], name);
+            let runtime = named(manifests, &RUNTIME_KINDS, name)
+                .find(|runtime| runtime.may_share_namespace(service));
             let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
@@ -271,10 +272,18 @@ impl Derived {
     }
 }
 
-/// Returns the manifest of one of these kinds with a name.
-fn named<'m>(manifests: &'m [Manifest], kinds: &[&str], name: &str) -> Option<&'m Manifest> {
-    manifests.iter().find(|one| kinds.contains(&one.kind()) && one.name() == name)
+/// Returns the manifests of these kinds with a name.
+fn named<'m>(
+    manifests: &'m [Manifest],
+    kinds: &[&str],
+    name: &str,
+) -> impl Iterator<Item = &'m Manifest> {
+    manifests.iter().filter(move |one| kinds.contains(&one.kind()) && one.name() == name)
 }
+
+/// Kinds of runtimes: a service uses that of its namespace before that of the cluster (KServe,
+/// pkg/utils/inferenceservice).
+pub(crate) const RUNTIME_KINDS: [&str; 2] = ["ServingRuntime", "ClusterServingRuntime"];
 
 /// KServe's own runtimes for models without a runtime in the manifests, by the format of models.
 static RUNTIMES: LazyLock<Json> =
