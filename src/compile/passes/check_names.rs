@@ -3,18 +3,29 @@
 use super::Context;
 use super::check_types::rejected;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Condition, Identity, Object, Origin, Unit, Value, dns_subdomain, label_fault};
+use crate::ir::{
+    Condition, Identity, Object, Origin, Release, Unit, Value, dns_subdomain, label_fault,
+};
 use indexmap::IndexMap;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Rejects two objects with one identity, of which Helm would create the first and fail at the second,
 /// and names that the API server does not take. Drops a bundle's copy of an equal object, as in OLM.
 pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<Identity, Vec<&Object>> = IndexMap::new();
     let mut copies = Vec::new();
+    let values = unit.default_values();
+    let release = Release { namespace: "", values: &values };
     for (index, object) in unit.objects.iter().enumerate() {
-        let same = seen.entry(object.id()).or_default();
-        let first = same.iter().copied().find(|first| !are_alternatives(first, object));
-        same.push(object);
+        // By the values that its names are from, and as it is unless somebody changes them.
+        let mut first = None;
+        for id in BTreeSet::from([object.id(), by_default(object, &release)]) {
+            let same = seen.entry(id).or_default();
+            let other = || same.iter().copied().find(|first| !are_alternatives(first, object));
+            first = first.or_else(other);
+            same.push(object);
+        }
         if let Some(first) = first {
             let is_shipped = |object: &Object| matches!(object.origin, Origin::File { .. });
             let is_copy = is_shipped(first) && is_shipped(object) && first.root == object.root;
@@ -51,6 +62,22 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     for copy in copies.into_iter().rev() {
         unit.objects.remove(copy);
     }
+}
+
+/// Returns the identity of an object with the default values; its own one where they leave it out.
+fn by_default(object: &Object, release: &Release<'_>) -> Identity {
+    let mut id = object.id();
+    if object.when.as_ref().is_none_or(|condition| release.holds(condition)) {
+        for (key, part) in [("namespace", &mut id.namespace), ("name", &mut id.name)] {
+            let value = object.metadata(key).filter(|value| matches!(value, Value::Expr(_)));
+            let text = value.map(|value| release.value(value));
+            if let Some(text) = text.as_ref().and_then(Json::as_str).filter(|text| !text.is_empty())
+            {
+                text.clone_into(part);
+            }
+        }
+    }
+    id
 }
 
 /// Returns true if at most one of the objects is present, whatever the values are.
@@ -102,7 +129,10 @@ fn refused(object: &Object, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::map_mut;
+    use crate::ir::{Expr, ValueSpec, ValuesPath};
     use crate::passes::sample;
+    use serde_json::json;
 
     #[test]
     fn limits_of_names() {
@@ -159,6 +189,38 @@ mod tests {
             };
             assert_eq!(sample::messages(&diagnostics), [message]);
             assert_eq!(unit.objects.len(), left);
+        }
+    }
+
+    /// A shipped object, and one whose name is a value with the same text.
+    #[test]
+    fn names_of_values_are_those_of_other_objects_by_default() {
+        let path = |key: &str| ValuesPath::new([key]);
+        let when = |key: &str| Some(Condition::Set(path(key)));
+        for (default, when, is_duplicate) in [
+            ("a", None, true),
+            ("a", when("on"), true),
+            ("a", when("off"), false),
+            ("b", None, false),
+            ("", None, false),
+        ] {
+            let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+            let mut unit = sample::overlay(&format!("{map}\n---\n{map}"));
+            unit.objects[1].when = when;
+            let metadata = map_mut(&mut unit.objects[1].root, &["metadata"]).unwrap();
+            metadata.insert("name".to_owned(), Expr::Values(path("name")).into());
+            for (key, value) in
+                [("name", json!(default)), ("on", json!(true)), ("off", json!(false))]
+            {
+                unit.values.push(ValueSpec::new(path(key), value, json!({}), String::new()));
+            }
+            let mut diagnostics = Diagnostics::new();
+            check_names(&mut unit, &Context::default(), &mut diagnostics);
+            assert_eq!(
+                sample::messages(&diagnostics).len(),
+                usize::from(is_duplicate),
+                "{default}"
+            );
         }
     }
 

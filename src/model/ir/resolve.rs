@@ -140,7 +140,8 @@ impl Release<'_> {
             .unwrap_or(&Json::Null)
     }
 
-    fn holds(&self, condition: &Condition) -> bool {
+    /// Returns true if a condition is true.
+    pub fn holds(&self, condition: &Condition) -> bool {
         match condition {
             Condition::Set(path) => truth(self.lookup(path)),
             Condition::Unset(path) => !truth(self.lookup(path)),
