@@ -467,3 +467,6 @@ fn spell_number(number: Number) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

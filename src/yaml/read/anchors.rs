@@ -3,7 +3,7 @@
 use super::{Builder, Problem};
 use crate::ir::Value;
 use crate::scalar::Scalar;
-use crate::{Cause, MAX_DEPTH, Mark};
+use crate::{Cause, Error, MAX_DEPTH, Mark};
 
 /// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
 // go-yaml limits the share of nodes that come from aliases instead (`allowedAliasRatio`); a limit
@@ -81,8 +81,8 @@ impl Builder<'_> {
         // Aliases of aliases grow exponentially ("billion laughs"): what they copy is counted.
         self.copy(size, mark)?;
         if self.stack.len() + size.depth > MAX_DEPTH {
-            let message = format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
-            return Err(self.problem(mark, message, Cause::Limit));
+            let Error { message, cause, .. } = Error::too_deep(mark);
+            return Err(self.problem(mark, message.into(), cause));
         }
         let written = if let Scalar::NotJson(text) = value { text } else { "" };
         self.place_scalar(value, written, mark)

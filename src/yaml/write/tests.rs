@@ -1,11 +1,11 @@
 //! The output of the emitter has the meaning of the object tree: written as a template, rendered, and
 //! read back by two independent readers, any tree gives itself.
 
-use bundle2chart::ir::{
-    CertificateField, CertificatePiece, Condition, Expr, ImageReference, Map, Number, Object,
-    Origin, Part, Release, Value, ValuesPath,
+use super::*;
+use crate::ir::{
+    CertificateField, CertificatePiece, ImageReference, Object, Origin, Release, ValuesPath,
 };
-use bundle2chart::yaml::{self, render};
+use crate::{parse, render};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -375,8 +375,7 @@ fn literal(value: &Value) -> Json {
 
 /// Both readers read `text` as `expected`, or as nothing.
 fn reads_as(text: &str, expected: Option<&Json>) -> Result<(), String> {
-    let documents =
-        bundle2chart::yaml::parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
+    let documents = parse(text).map_err(|problem| format!("{problem} in\n{text}"))?;
     let ours: Vec<Json> = documents.iter().map(literal).collect();
     let theirs: Vec<Json> = serde_yaml::Deserializer::from_str(text)
         .map(serde::Deserialize::deserialize)
@@ -399,12 +398,12 @@ fn reads_as(text: &str, expected: Option<&Json>) -> Result<(), String> {
 fn check(object: &Object, values: &Json) -> Result<(), String> {
     let release = Release { namespace: NAMESPACE, values };
     let expected = release.object(object);
-    let template = yaml::template(&object.root, object.when.as_ref());
+    let template = template(&object.root, object.when.as_ref());
     let mut text = String::new();
     render::render(&template, &release, |part| text.push_str(part))
         .map_err(|problem| format!("{problem} in\n{template}"))?;
     reads_as(&text, expected.as_ref()).map_err(|problem| format!("{problem}\nof\n{template}"))?;
-    match (yaml::plain(&object.root), object.root.values().any(Value::has_expression)) {
+    match (plain(&object.root), object.root.values().any(Value::has_expression)) {
         (Err(_), true) => Ok(()),
         (Ok(text), false) => reads_as(&text, Some(&literal(&object.root.clone().into()))),
         (plain, _) => Err(format!("plain mode gave {plain:?}")),
@@ -421,7 +420,7 @@ proptest! {
 
     #[test]
     fn any_value_in_plain_mode(value in tree()) {
-        match yaml::plain_value(&value) {
+        match plain_value(&value) {
             Ok(text) => {
                 prop_assert!(text.ends_with('\n'));
                 let expected = Some(literal(&value)).filter(|value| !value.is_null());
