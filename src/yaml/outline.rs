@@ -109,3 +109,6 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
     }
     documents
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,13 +75,27 @@ fn scalars_of_the_yaml_1_1_of_kubernetes() {
 
 #[test]
 fn keys_become_strings() {
-    let text = "on: x\n1: x\n0x10: x\n1.50: x\n1e7: x\ntrue : x\n'1': z\n.inf: x\n!!str 5: x\n\
+    let text = "on: x\n1: x\n0x10: x\n1.50: x\n1e7: x\ntrue : x\n'1': z\n.inf: x\n-.Inf: x\n.NaN: x\n!!str 5: x\n\
                 2001-01-01: x\n\"\": x\n=: x\n? a b\n: x\n? - not\n";
     let (message, line, ..) = refusal(text);
-    assert_eq!((message.as_str(), line), ("a map key must be a string, number or boolean", 15));
+    assert_eq!((message.as_str(), line), ("a map key must be a string, number or boolean", 17));
     let read = read_one(&text[..text.len() - "? - not\n".len()]);
     let keys: Vec<&str> = read.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = ["true", "1", "16", "1.5", "1e+07", ".inf", "5", "2001-01-01", "", "=", "a b"];
+    let expected = [
+        "true",
+        "1",
+        "16",
+        "1.5",
+        "1e+07",
+        ".inf",
+        "-.inf",
+        ".nan",
+        "5",
+        "2001-01-01",
+        "",
+        "=",
+        "a b",
+    ];
     assert_eq!(keys, expected);
     assert_eq!(read["1"], "z");
 }

@@ -3,9 +3,11 @@
 
 use super::*;
 use crate::ir::{
-    CertificateField, CertificatePiece, ImageReference, Object, Origin, Release, ValuesPath,
+    CertificateField, CertificatePiece, ClusterObject, ImageReference, Object, Origin, Release,
+    ValuesPath,
 };
 use crate::{parse, render};
+use bundle2chart_model::value;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -487,5 +489,298 @@ fn hostile_texts_in_every_position() {
             let object = Object::new(root, Origin::Added("test"));
             check(&object, &values).unwrap();
         }
+    }
+}
+
+/// Plain where no reader could take a text for anything else, otherwise in double quotes.
+#[test]
+fn texts_are_plain_where_that_is_safe() {
+    for text in [
+        "word",
+        "a b",
+        "a-b",
+        "a:b",
+        "a#b",
+        "--leader-elect",
+        "-c",
+        "--é",
+        "-é",
+        "/path",
+        "_a",
+        "(a)",
+        "$(VAR)",
+        "é",
+        "日本",
+        "a\"b",
+        "a'b",
+        "a\\b",
+        "a{{b",
+        "yess",
+        "nulls",
+        "a\u{a0}b",
+        "a\u{10348}",
+    ] {
+        let starts_with_dash = text.starts_with('-') && !text.is_ascii();
+        let expected = if starts_with_dash { quoted(text) } else { text.to_owned() };
+        assert_eq!(spell(text), expected);
+    }
+    let words = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+    let of_words = words.map(|word| (word.to_owned(), format!("\"{word}\"")));
+    let upper = words.map(|word| (word.to_uppercase(), format!("\"{}\"", word.to_uppercase())));
+    let quoted = [
+        ("", r#""""#),
+        ("a ", r#""a ""#),
+        (" a", r#"" a""#),
+        ("a:", r#""a:""#),
+        ("a: b", r#""a: b""#),
+        ("a #b", r#""a #b""#),
+        ("-", r#""-""#),
+        ("--", r#""--""#),
+        ("---", r#""---""#),
+        ("-1", r#""-1""#),
+        ("--1", r#""--1""#),
+        ("- a", r#""- a""#),
+        ("1a", r#""1a""#),
+        (".a", r#"".a""#),
+        ("~a", r#""~a""#),
+        ("<<", r#""<<""#),
+        ("#a", r##""#a""##),
+        ("'a", r#""'a""#),
+        ("\"a", r#""\"a""#),
+        ("\\a", r#""\\a""#),
+        ("a\nb", r#""a\nb""#),
+        ("\r\t", r#""\r\t""#),
+        ("a\0\u{7}\u{7f}", r#""a\x00\x07\x7f""#),
+        ("a\u{85}\u{ad}", r#""a\x85\xad""#),
+        ("a\u{200b}\u{2028}\u{feff}", r#""a\u200b\u2028\ufeff""#),
+        ("a\u{fffe}é", r#""a\ufffeé""#),
+        ("a\u{e0001}", r#""a\U000e0001""#),
+    ];
+    let quoted = quoted.map(|(text, spelled)| (text.to_owned(), spelled.to_owned()));
+    for (text, expected) in of_words.into_iter().chain(upper).chain(quoted) {
+        assert_eq!(spell(&text), expected);
+    }
+}
+
+#[test]
+fn values_are_written_in_blocks() {
+    let key = "k".repeat(801);
+    let wide = format!("{}é", "k".repeat(798));
+    let deep = (0..40).fold(value!({"a": 1}), |inner, _| value!({"a": inner}));
+    let deep_text: String = (0..40).map(|n| format!("{}a:\n", "  ".repeat(n))).collect();
+    let float = |number| Value::Number(Number::Float(number));
+    for (value, expected) in [
+        (value!({}), "{}\n".to_owned()),
+        (Value::Seq(Vec::new()), "[]\n".to_owned()),
+        (Value::Null, "null\n".to_owned()),
+        ("a: b".into(), "\"a: b\"\n".to_owned()),
+        ("a\nb".into(), "|-\n  a\n  b\n".to_owned()),
+        (Value::Seq(vec![1.into(), value!({"a": 2})]), "- 1\n- a: 2\n".to_owned()),
+        (value!({"a": {}, "b": Value::Seq(Vec::new())}), "a: {}\nb: []\n".to_owned()),
+        (
+            value!({"a": {"b": [1, {"c": [2], "d": true}, "e"]}, "yes": Value::Null}),
+            "a:\n  b:\n  - 1\n  - c:\n    - 2\n    d: true\n  - e\n\"yes\": null\n".to_owned(),
+        ),
+        (
+            Value::Seq(vec![Value::Seq(vec![Value::texts(["a", "b"]), value!({})]), "c".into()]),
+            "- - - a\n    - b\n  - {}\n- c\n".to_owned(),
+        ),
+        (value!({ (&*key): 1, (&*wide): 2 }), format!("? {key}\n: 1\n{wide}: 2\n")),
+        (deep, format!("{deep_text}{}a: 1\n", "  ".repeat(40))),
+        // Blocks of several lines, where all readers and Helm keep them.
+        (value!({"a": "b\n\n  c\td\n"}), "a: |\n  b\n\n    c\td\n".to_owned()),
+        (value!({"a": ["b\nc"]}), "a:\n- |-\n  b\n  c\n".to_owned()),
+        (value!({"a": "\nb"}), "a: \"\\nb\"\n".to_owned()),
+        (value!({"a": " b\nc"}), "a: \" b\\nc\"\n".to_owned()),
+        (value!({"a": "\tb\nc"}), "a: \"\\tb\\nc\"\n".to_owned()),
+        (value!({"a": "b\n\n"}), "a: \"b\\n\\n\"\n".to_owned()),
+        (value!({"a": "b \nc"}), "a: \"b \\nc\"\n".to_owned()),
+        (value!({"a": "b\nc\t"}), "a: \"b\\nc\\t\"\n".to_owned()),
+        (value!({"a": "b\n\u{200b}c"}), "a: \"b\\n\\u200bc\"\n".to_owned()),
+        (value!({"a": u64::MAX, "b": -1}), "a: 18446744073709551615\nb: -1\n".to_owned()),
+        (
+            Value::Seq([0.1, 1.0, 1e16, 1.5e300, 1e-7, -2.5e-10].map(float).to_vec()),
+            "- 0.1\n- 1.0\n- 1.0e+16\n- 1.5e+300\n- 1.0e-7\n- -2.5e-10\n".to_owned(),
+        ),
+    ] {
+        assert_eq!(plain_value(&value), Ok(expected.clone()));
+        if let Value::Map(map) = &value {
+            assert_eq!(plain(map), Ok(expected.clone()));
+            assert_eq!(template(map, None), expected);
+            let mut literal = (**map).clone();
+            literal.mark_literal();
+            assert_eq!(template(&literal, None), expected);
+        }
+    }
+    assert_eq!(plain_value(&Expr::ReleaseName.into()), Err(ExpressionInPlainFile));
+}
+
+/// Each expression, condition and name of a value, as Helm reads it.
+#[test]
+fn expressions_are_written_for_helm() {
+    let set = |segments: &[&str]| Condition::Set(path(segments));
+    let unset = Condition::Unset(path(&["a"]));
+    let missing = |namespace| {
+        Condition::Missing(ClusterObject {
+            api_version: "v1",
+            kind: "Secret",
+            namespace,
+            name: "a\"b".to_owned(),
+        })
+    };
+    let text = |text: &str| Part::Text(text.to_owned());
+    let image = || Part::Image(ImageReference::new("op", "quay.io/a:1"));
+    let when = |condition, value: &str| Value::when(condition, value.into());
+    let certificate = CertificatePiece {
+        service: "svc".to_owned(),
+        secret: "sec".to_owned(),
+        field: CertificateField::Key,
+    };
+    let a = || Value::from(Expr::Values(path(&["a"])));
+    for (root, expected) in [
+        (value!({"k": Expr::ReleaseNamespace}), "k: {{ .Release.Namespace | quote }}\n"),
+        (value!({"k": Expr::ReleaseName}), "k: {{ .Release.Name | quote }}\n"),
+        (value!({"k": Expr::Integer(path(&["a"]))}), "k: {{ .Values.a | toJson }}\n"),
+        (value!({"k": Expr::Text(path(&["a", "_b1"]))}), "k: {{ .Values.a._b1 | quote }}\n"),
+        (
+            value!({"k": Expr::Text(path(&["1", "b-c"]))}),
+            "k: {{ index .Values \"1\" \"b-c\" | quote }}\n",
+        ),
+        (value!({"k": Expr::Base64(path(&["a"]))}), "k: {{ .Values.a | b64enc | quote }}\n"),
+        (value!({"k": a()}), "k:\n  {{- toYaml .Values.a | nindent 2 }}\n"),
+        (
+            value!({"k": {"l": Expr::Values(path(&["a-b"]))}}),
+            "k:\n  l:\n    {{- toYaml (index .Values \"a-b\") | nindent 4 }}\n",
+        ),
+        (
+            value!({"k": Expr::Concat(vec![text("a\"{"), Part::ReleaseNamespace, text("{{"), image()])}),
+            "k: \"a\\\"{{ \"{\" }}{{ .Release.Namespace }}{{ \"{{\" }}{{ include \
+             \"bundle2chart.image\" (list $ \"op\" \"quay.io/a:1\") }}\"\n",
+        ),
+        (
+            value!({"k": Expr::Truncated(vec![text("100%\n"), Part::ReleaseNamespace, image()], 63)}),
+            "k: {{ printf \"100%%\\n%s%s\" .Release.Namespace (include \"bundle2chart.image\" \
+             (list $ \"op\" \"quay.io/a:1\")) | trunc 63 | quote }}\n",
+        ),
+        (
+            value!({"k": Expr::Certificate(Box::new(certificate))}),
+            "k: {{ include \"bundle2chart.certificate\" (list $ \"svc\" \"sec\" \"tls.key\") | quote }}\n",
+        ),
+        (value!({"a{{b": "{{- c }}"}), "a{{ \"{{\" }}b: \"{{ \"{{\" }}- c }}\"\n"),
+        (value!({"k": "{{\nb{{"}), "k: |-\n  {{ \"{{\" }}\n  b{{ \"{{\" }}\n"),
+        // Conditions.
+        (value!({"k": when(set(&["a"]), "b")}), "{{- if .Values.a }}\nk: b\n{{- end }}\n"),
+        (value!({"k": when(unset.clone(), "b")}), "{{- if not .Values.a }}\nk: b\n{{- end }}\n"),
+        (
+            value!({"k": when(missing(Some(Expr::ReleaseNamespace)), "b")}),
+            "{{- if not (lookup \"v1\" \"Secret\" .Release.Namespace \"a\\\"b\") }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(missing(Some(Expr::Text(path(&["a"])))), "b")}),
+            "{{- if not (lookup \"v1\" \"Secret\" .Values.a \"a\\\"b\") }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(missing(None), "b")}),
+            "{{- if not (lookup \"v1\" \"Secret\" \"\" \"a\\\"b\") }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(Condition::Any(vec![set(&["a"]), unset, set(&["b-c"])]), "b")}),
+            "{{- if or .Values.a (not .Values.a) (index .Values \"b-c\") }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(Condition::All(vec![set(&["a"]), Condition::Any(vec![set(&["b"])])]), "b")}),
+            "{{- if and .Values.a (or .Values.b) }}\nk: b\n{{- end }}\n",
+        ),
+        // A list or map is absent with all that is in it, and a guard is written once.
+        (
+            value!({"k": {"l": when(set(&["a"]), "b")}, "m": 1}),
+            "{{- if .Values.a }}\nk:\n  l: b\n{{- end }}\nm: 1\n",
+        ),
+        (
+            value!({"k": {"l": when(set(&["a"]), "b"), "m": [Value::when(set(&["a"]), value!({"o": when(set(&["b"]), "c")})), "d"]}}),
+            "k:\n  {{- if .Values.a }}\n  l: b\n  {{- end }}\n  m:\n  {{- if .Values.a }}\n  \
+             {{- if .Values.b }}\n  -\n    o: c\n  {{- end }}\n  {{- end }}\n  - d\n",
+        ),
+        (
+            value!({"k": [Value::Seq(vec![when(set(&["a"]), "b"), "c".into()]), {"m": when(set(&["a"]), "b"), "o": 1}]}),
+            "k:\n-\n  {{- if .Values.a }}\n  - b\n  {{- end }}\n  - c\n-\n  {{- if .Values.a }}\n  m: b\n  \
+             {{- end }}\n  o: 1\n",
+        ),
+        (
+            value!({"k": [{"o": 1, "m": when(set(&["a"]), "b")}, Value::Seq(vec!["c".into(), when(set(&["a"]), "b")])]}),
+            "k:\n- o: 1\n  {{- if .Values.a }}\n  m: b\n  {{- end }}\n- - c\n  {{- if .Values.a }}\n  - b\n  \
+             {{- end }}\n",
+        ),
+        // Inside of `with`, the dot is the value.
+        (
+            value!({"k": Value::when(set(&["a"]), a())}),
+            "{{- with .Values.a }}\nk:\n  {{- toYaml . | nindent 2 }}\n{{- end }}\n",
+        ),
+        (
+            value!({"k": Value::when(set(&["a"]), value!({"b": ["c", {"d": a()}]})), "l": a()}),
+            "{{- with .Values.a }}\nk:\n  b:\n  - c\n  - d:\n      {{- toYaml . | nindent 6 }}\n{{- end }}\n\
+             l:\n  {{- toYaml .Values.a | nindent 2 }}\n",
+        ),
+        (
+            value!({"k": Value::when(set(&["a"]), value!({"b": a(), "c": Expr::ReleaseName}))}),
+            "{{- if .Values.a }}\nk:\n  b:\n    {{- toYaml .Values.a | nindent 4 }}\n  c: {{ .Release.Name | \
+             quote }}\n{{- end }}\n",
+        ),
+        (
+            value!({"k": ["b", a(), Value::when(set(&["c"]), a())]}),
+            "k:\n- b\n{{- with .Values.a }}\n{{- toYaml . | nindent 0 }}\n{{- end }}\n{{- if .Values.c }}\n\
+             {{- with .Values.a }}\n{{- toYaml . | nindent 0 }}\n{{- end }}\n{{- end }}\n",
+        ),
+        (
+            value!({"k": {"l": 1, "": Expr::Entries(path(&["a"]))}}),
+            "k:\n  l: 1\n  {{- with .Values.a }}\n  {{- toYaml . | nindent 2 }}\n  {{- end }}\n",
+        ),
+        // A variable for a map behind `index`, if that is shorter.
+        (
+            value!({"k": Expr::Text(path(&["a-b", "c"])), "l": [Value::when(set(&["a-b", "d", "e-f"]), value!({"m": 1}))]}),
+            "{{- $values := index .Values \"a-b\" -}}\nk: {{ $values.c | quote }}\n\
+             {{- if index $values \"d\" \"e-f\" }}\nl:\n- m: 1\n{{- end }}\n",
+        ),
+        (
+            value!({
+                "k": Expr::Text(path(&["a-b", "c"])), "l": Expr::Text(path(&["d-e", "f"])),
+                "m": when(Condition::Any(vec![Condition::Unset(path(&["d-e", "g"]))]), "b"),
+                "o": Expr::Text(path(&["a-b"]))
+            }),
+            "{{- $values := index .Values \"d-e\" -}}\nk: {{ index .Values \"a-b\" \"c\" | quote }}\n\
+             l: {{ $values.f | quote }}\n{{- if or (not $values.g) }}\nm: b\n{{- end }}\n\
+             o: {{ index .Values \"a-b\" | quote }}\n",
+        ),
+        (
+            value!({"k": when(missing(Some(Expr::Text(path(&["a-b", "c"])))), "l"), "m": Expr::Text(path(&["a-b", "d"]))}),
+            "{{- $values := index .Values \"a-b\" -}}\n{{- if not (lookup \"v1\" \"Secret\" $values.c \
+             \"a\\\"b\") }}\nk: l\n{{- end }}\nm: {{ $values.d | quote }}\n",
+        ),
+    ] {
+        let root = root.as_map().expect("a map");
+        assert_eq!(template(root, None), expected);
+        let is_plain = !root.values().any(Value::has_expression);
+        assert_eq!(plain(root).is_ok(), is_plain, "{expected}");
+    }
+    let root = value!({"a": 1, "b": when(set(&["a"]), "c")});
+    assert_eq!(
+        template(root.as_map().expect("a map"), Some(&set(&["a"]))),
+        "{{- if .Values.a }}\na: 1\nb: c\n{{- end }}\n"
+    );
+    assert_eq!(template(&Map::new(), Some(&set(&["a"]))), "{{- if .Values.a }}\n{}\n{{- end }}\n");
+}
+
+/// Texts and names of values in NOTES.txt and similar files.
+#[test]
+fn texts_of_notes_are_escaped() {
+    for (value, expected) in [
+        ("a{b".into(), Some("a{b")),
+        ("{{{{a".into(), Some("{{ \"{{\" }}{{ \"{{\" }}a")),
+        (Expr::ReleaseNamespace.into(), Some("{{ .Release.Namespace }}")),
+        (Expr::Text(path(&["a", "b-c"])).into(), Some("{{ index .Values \"a\" \"b-c\" }}")),
+        (Expr::ReleaseName.into(), None),
+        (Value::Null, None),
+    ] {
+        assert_eq!(expression::in_text(&value).as_deref(), expected);
     }
 }
