@@ -171,7 +171,7 @@ impl<'t> Parser<'t> {
                 let (text, style) = match kind {
                     TokenKind::Plain(text) => (text, Style::Plain),
                     TokenKind::Quoted(text) => (text, Style::Quoted),
-                    _ => (Cow::Borrowed(""), Style::Plain),
+                    _ => (Cow::default(), Style::Plain),
                 };
                 return Ok((Event::Scalar { text, style, anchor, tag }, start));
             }

@@ -58,7 +58,7 @@ fn number(text: &str) -> Option<Number> {
         Some(b'+') => (false, &plain[1..]),
         _ => (false, &*plain),
     };
-    let prefix = digits.as_bytes().get(..2).map(|p| [p[0], p[1].to_ascii_lowercase()]);
+    let prefix = digits.as_bytes().first_chunk::<2>().map(|[a, b]| [*a, b.to_ascii_lowercase()]);
     let (radix, body) = match prefix.as_ref() {
         Some(b"0x") => (16, &digits[2..]),
         Some(b"0o") => (8, &digits[2..]),

@@ -48,8 +48,6 @@ pub(super) enum TokenKind<'t> {
 struct SimpleKey {
     /// True if anything but a key is an error: it is in the column of the block map's keys.
     required: bool,
-    /// True if the key is a list or map, which JSON does not support.
-    collection: bool,
     /// Number of its first token, counted from the beginning of the document.
     token: usize,
     mark: Mark,
@@ -58,6 +56,7 @@ struct SimpleKey {
 /// Maximum distance between a `:` and the start of its key, in characters.
 const MAX_KEY: usize = 1024;
 
+#[derive(Default)]
 pub(super) struct Scanner<'t> {
     /// The text up to the end of the document.
     text: &'t str,
@@ -88,14 +87,10 @@ impl<'t> Scanner<'t> {
             pos: start.offset,
             line: start.line,
             line_start: start.line_start,
-            queue: VecDeque::new(),
-            taken: 0,
-            ready: false,
-            indents: Vec::new(),
             indent: -1,
-            flow: 0,
             simple_key_allowed: true,
             simple_keys: vec![None],
+            ..Scanner::default()
         }
     }
 
@@ -145,27 +140,19 @@ impl<'t> Scanner<'t> {
     }
 
     /// Notes that a key may begin here.
-    fn save_simple_key(&mut self, collection: bool) -> Result<(), Error> {
-        if self.simple_key_allowed {
-            let mark = self.mark();
+    fn save_simple_key(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        if let Some(key) = self.simple_keys.last_mut().filter(|_| self.simple_key_allowed) {
+            // No `:` came for the last one.
+            if let Some(last) = key.filter(|last| last.required) {
+                return Err(no_colon(last.mark));
+            }
             // In a flow collection a text without `:` is an item, so nothing is required.
             let required = self.flow == 0 && self.indent == column(mark);
             let token = self.taken + self.queue.len();
-            self.replace_simple_key(Some(SimpleKey { required, collection, token, mark }))?;
+            *key = Some(SimpleKey { required, token, mark });
         }
         Ok(())
-    }
-
-    /// Replaces the possible key of the current nesting level, for which no `:` came.
-    fn replace_simple_key(&mut self, new: Option<SimpleKey>) -> Result<(), Error> {
-        match self.simple_keys.last_mut() {
-            Some(Some(key)) if key.required => Err(no_colon(key.mark)),
-            Some(key) => {
-                *key = new;
-                Ok(())
-            }
-            None => Ok(()),
-        }
     }
 
     /// Opens a block list or map if `column` is further in than the current one. Its token is
@@ -271,14 +258,13 @@ impl<'t> Scanner<'t> {
     }
 
     fn fetch_flow_start(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
-        self.save_simple_key(true)?;
+        self.save_simple_key()?;
         self.simple_keys.push(None);
         self.flow += 1;
         self.pass(kind, 1, true)
     }
 
     fn fetch_flow_end(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
-        // The collection itself may be a key, which is then reported at its `:`.
         if self.flow > 0 {
             self.flow -= 1;
             self.simple_keys.pop();
@@ -287,7 +273,6 @@ impl<'t> Scanner<'t> {
     }
 
     fn fetch_flow_entry(&mut self) -> Result<(), Error> {
-        self.replace_simple_key(None)?;
         self.pass(TokenKind::FlowEntry, 1, true)
     }
 
@@ -322,11 +307,6 @@ impl<'t> Scanner<'t> {
                 return self.pass(TokenKind::Value, 1, self.flow == 0);
             }
         };
-        if key.collection {
-            // Go refuses it later, and misreads `[]: x`.
-            let message = "a map key must be a string, number or boolean";
-            return Err(Error::new(message, key.mark));
-        }
         self.insert(Some(key.token), Token { kind: TokenKind::Key, mark: key.mark });
         self.roll_indent(key.mark, Some(key.token), TokenKind::BlockMappingStart);
         if let Some(last) = self.simple_keys.last_mut() {
@@ -446,7 +426,8 @@ fn no_colon(mark: Mark) -> Error {
 fn blanks(text: &[u8]) -> usize {
     const EIGHT: [u8; 8] = [b' '; 8];
     // Indentation is a third of the bytes of a CRD.
-    let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;
+    let eights = text.chunks_exact(EIGHT.len()).take_while(|chunk| *chunk == EIGHT);
+    let many = eights.count() * EIGHT.len();
     many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }
 

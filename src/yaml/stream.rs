@@ -136,7 +136,7 @@ impl<'t> Events<'t> {
         // Read twice: Go reads a text as YAML if its first object is invalid JSON, so no event may
         // be passed on before.
         let mut checked = json::Parser::new(self.text, start);
-        while let Some(event) = checked.next(0) {
+        while let Some(event) = checked.next(read) {
             match event {
                 Ok(_) => {}
                 Err(error) if read > 0 => return Err(not_json(&error.message, error.mark)),
@@ -161,8 +161,10 @@ impl<'t> Events<'t> {
         }
         let end = end + usize::from(rest[end..].starts_with('\n'));
         self.next = self.mark_of(self.next.offset + end);
-        // Go begins anew here, and so do the columns.
-        self.next.line_start = self.next.offset;
+        // Go begins a line here.
+        if self.text[self.next.offset..].starts_with("---") {
+            self.next.line_start = self.next.offset;
+        }
         Ok(())
     }
 

@@ -76,10 +76,7 @@ fn plain_text(
 }
 
 /// Indentation, deep enough for nearly every line.
-const BLANKS: &str = match std::str::from_utf8(&[b' '; 64]) {
-    Ok(blanks) => blanks,
-    Err(_) => "",
-};
+const BLANKS: &str = "                                                                ";
 
 struct Writer {
     out: String,

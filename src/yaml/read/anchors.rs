@@ -23,31 +23,33 @@ pub(super) struct Size {
     depth: usize,
 }
 
+/// Memory of a value or a key without its text, roughly.
+const EACH: usize = 64;
+
 impl Size {
     fn of_scalar(scalar: &Scalar) -> Size {
         match scalar {
             Scalar::Value(value) => Size::of(value),
-            Scalar::Merge | Scalar::NotJson(_) => Size { bytes: 64, depth: 0 },
+            Scalar::Merge | Scalar::NotJson(_) => Size::of(&Value::Null),
         }
     }
 
     fn of(value: &Value) -> Size {
-        let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
-        let around = |size: Size, (bytes, child): (usize, Size)| Size {
-            bytes: size.bytes + bytes + child.bytes,
+        let scalar = |text: &str| Size { bytes: text.len() + EACH, depth: 0 };
+        let around = |size: Size, child: Size| Size {
+            bytes: size.bytes + child.bytes,
             depth: size.depth.max(child.depth + 1),
         };
         match value {
-            Value::Text(text) => scalar(text.len()),
+            Value::Text(text) => scalar(text),
             Value::Seq(items) => {
-                let children = items.iter().map(|item| (0, Size::of(item)));
-                children.fold(Size { bytes: 64, depth: 1 }, around)
+                items.iter().map(Size::of).fold(Size { bytes: EACH, depth: 1 }, around)
             }
             Value::Map(map) => {
-                let children = map.iter().map(|(key, value)| (key.len() + 64, Size::of(value)));
-                children.fold(Size { bytes: 128, depth: 1 }, around)
+                let keys: usize = map.keys().map(|key| key.len() + EACH).sum();
+                map.values().map(Size::of).fold(Size { bytes: keys + EACH, depth: 1 }, around)
             }
-            _ => scalar(0),
+            _ => scalar(""),
         }
     }
 }

@@ -212,9 +212,10 @@ fn nesting_is_limited() {
 
 #[test]
 fn values_are_limited() {
-    let items = |count| format!("[{}]", "1,".repeat(count));
-    assert!(read(&items(MAX_NODES - 1)).is_ok());
-    let problem = read(&items(MAX_NODES)).expect_err("a limit");
+    // A map, its key, a list and its items; JSON is read fast.
+    let items = |count| format!("{{\"a\":[{}1]}}", "1,".repeat(count - 4));
+    assert!(read(&items(MAX_NODES)).is_ok());
+    let problem = read(&items(MAX_NODES + 1)).expect_err("a limit");
     let expected = ("the file has more than 2000000 values", Cause::Limit);
     assert_eq!((problem.message.as_str(), problem.cause), expected);
 }
@@ -230,7 +231,12 @@ fn keys_without_a_question_mark_are_limited() {
                 format!("{before}{}{after}: 1{close}\n", letter.repeat(length))
             };
             assert!(read(&key(0)).is_ok(), "{before}{letter}: {:?}", read(&key(0)));
-            assert!(read(&key(1)).is_err(), "{before}{letter}");
+            let message = read(&key(1)).unwrap_err().message;
+            let expected = match before {
+                "{'" => "expected `,` or `}`, found `:` (map that begins in line 1)",
+                _ => "mapping values are not allowed in this context",
+            };
+            assert_eq!(message, expected, "{before}{letter}");
         }
     }
 }
@@ -306,6 +312,10 @@ fn texts_are_read_as_go_reads_them() {
         ("a: \u{feff}b\n", "{\"a\":\"\u{feff}b\"}"),
         ("# a\u{2028}b: 1 # c\u{2029}d: 2 # é…\u{85}e: 3\n", r#"{"b":1,"d":2,"e":3}"#),
         ("a: x … y ⁂ z ‘q’ Â\n", r#"{"a":"x … y ⁂ z ‘q’ Â"}"#),
+        ("a: x ₨\n  y₨\nb: \"₨\n  ₨\"\n# ₨\n", "{\"a\":\"x ₨ y₨\",\"b\":\"₨ ₨\"}"),
+        ("a: |\r  x\r  y\rb: 'x\r\r  y'\r", "{\"a\":\"x\\ny\\n\",\"b\":\"x\\ny\"}"),
+        ("a:\n  b: [\nc\td]\n", "{\"a\":{\"b\":[\"c\\td\"]}}"),
+        ("a: \"b''\n  c\"\n", "{\"a\":\"b'' c\"}"),
         ("a: [x … y ⁂ z]\n", r#"{"a":["x … y ⁂ z"]}"#),
         ("a: \"x …\n  y ⁂ z\"\n", r#"{"a":"x … y ⁂ z"}"#),
         ("a: |\n  x … y\n  ⁂ z\u{2028}  w\n", "{\"a\":\"x … y\\n⁂ z\u{2028}w\\n\"}"),
@@ -364,6 +374,7 @@ fn texts_are_read_as_go_reads_them() {
             "{\"a\":1}  {\"b\":[-0.005,1000,0,true,null,\"\\b\\f\\r\\té�A😀x\"]}",
         ),
         ("{\"a\": 1}\n# c\nb: 2\n", r#"{"a":1}  {"b":2}"#),
+        ("{\"a\": 1} ---\nb: 2\n", r#"{"a":1}  {"b":2}"#),
         ("{\"a\": 1}\n--- # c\n'b': 2\n", r#"{"a":1}  {"b":2}"#),
         ("\u{a0}{a: 1}\n", r#"{"a":1}"#),
         (
@@ -597,6 +608,10 @@ fn errors_name_problem_and_place() {
             &[("#2 2:3", "{\"a\": 1}\n[\"\t\"]"), ("#2 2:4", "{\"a\": 1}\n[\"x\n")],
         ),
         (
+            "found no JSON object after a JSON object (unclosed string); `---` in a line of its own separates JSON from YAML",
+            &[("#2 2:2", "{\"a\": 1}\n[\"x")],
+        ),
+        (
             "found no JSON object after a JSON object (found an escape that JSON does not have); `---` in a line of its own separates JSON from YAML",
             &[
                 ("#2 2:3", "{\"a\": 1}\n[\"\\q\"]"),
@@ -610,7 +625,12 @@ fn errors_name_problem_and_place() {
         ),
         (
             "a value cannot start with `@` unless it is quoted",
-            &[("1:4", "a: @x"), ("2:5", "a: 1\nbé: @x\n")],
+            &[
+                ("1:4", "a: @x"),
+                ("2:5", "a: 1\nbé: @x\n"),
+                ("1:7", "  {a: @}"),
+                ("3:6", "\n\n {a: @}"),
+            ],
         ),
         ("a value cannot start with ``` unless it is quoted", &[("1:4", "a: `x")]),
         ("a value cannot start with `%` unless it is quoted", &[("1:4", "a: %x\n")]),
@@ -687,7 +707,7 @@ fn errors_name_problem_and_place() {
             &[
                 ("1:8", "a: &x [*x]\n"),
                 ("1:11", "a: &x {b: *x}\n"),
-                ("#2 3:8", "a: 1\n---\nb: &x [*x]\n"),
+                ("#2 3:8", "a: &x 1\n---\nb: &x [*x]\n"),
             ],
         ),
         (

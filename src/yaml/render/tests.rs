@@ -125,6 +125,7 @@ fn what_is_not_ours_is_an_error_with_its_place() {
         ("{{ 99999999999999999999 }}", 3, "expected an integer"),
         ("{{ $ a }}", 5, "expected the end of the action"),
         ("{{ .Values. }}", 11, "expected a name after `.`"),
+        ("{{ .Values.}}", 11, "expected a name after `.`"),
         ("{{ .Values. a }}", 11, "expected a name after `.`"),
         ("{{ list 1 2 3 4 5 }}", 3, "`list` cannot take these arguments"),
         ("{{ list .Values.a }}", 3, "`list` cannot take these arguments"),

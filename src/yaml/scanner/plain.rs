@@ -34,7 +34,7 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
-        self.save_simple_key(false)?;
+        self.save_simple_key()?;
         self.simple_key_allowed = false;
         let mark = self.mark();
         let text = self.scan_plain()?;
@@ -104,7 +104,7 @@ impl<'t> Scanner<'t> {
 
     /// Scans a scalar that is all of the rest of a line; the next token is at `next`.
     fn fetch_plain_line(&mut self, end: usize, next: Mark) -> Result<(), Error> {
-        self.save_simple_key(false)?;
+        self.save_simple_key()?;
         let mark = self.mark();
         let text = &self.text[mark.offset..end];
         self.push(TokenKind::Plain(Cow::Borrowed(text)), mark);

@@ -668,6 +668,10 @@ fn expressions_are_written_for_helm() {
         ),
         (value!({"a{{b": "{{- c }}"}), "a{{ \"{{\" }}b: \"{{ \"{{\" }}- c }}\"\n"),
         (value!({"k": "{{\nb{{"}), "k: |-\n  {{ \"{{\" }}\n  b{{ \"{{\" }}\n"),
+        (
+            value!({"k": {"l": [a()], "m": 1}}),
+            "k:\n  {{- with .Values.a }}\n  l:\n  {{- toYaml . | nindent 2 }}\n  {{- end }}\n  m: 1\n",
+        ),
         // Conditions.
         (value!({"k": when(set(&["a"]), "b")}), "{{- if .Values.a }}\nk: b\n{{- end }}\n"),
         (value!({"k": when(unset.clone(), "b")}), "{{- if not .Values.a }}\nk: b\n{{- end }}\n"),
@@ -735,6 +739,12 @@ fn expressions_are_written_for_helm() {
             value!({"k": {"l": 1, "": Expr::Entries(path(&["a"]))}}),
             "k:\n  l: 1\n  {{- with .Values.a }}\n  {{- toYaml . | nindent 2 }}\n  {{- end }}\n",
         ),
+        (
+            value!({"k": Value::when(set(&["a"]), Value::Seq(vec![a(), Value::when(set(&["b"]), a())]))}),
+            "{{- if .Values.a }}\n{{- if or .Values.a (and .Values.b .Values.a) }}\nk:\n\
+             {{- toYaml .Values.a | nindent 0 }}\n{{- if .Values.b }}\n\
+             {{- toYaml .Values.a | nindent 0 }}\n{{- end }}\n{{- end }}\n{{- end }}\n",
+        ),
         // A variable for a map behind `index`, if that is shorter.
         (
             value!({"k": Expr::Text(path(&["a-b", "c"])), "l": [Value::when(set(&["a-b", "d", "e-f"]), value!({"m": 1}))]}),
@@ -755,6 +765,14 @@ fn expressions_are_written_for_helm() {
             value!({"k": when(missing(Some(Expr::Text(path(&["a-b", "c"])))), "l"), "m": Expr::Text(path(&["a-b", "d"]))}),
             "{{- $values := index .Values \"a-b\" -}}\n{{- if not (lookup \"v1\" \"Secret\" $values.c \
              \"a\\\"b\") }}\nk: l\n{{- end }}\nm: {{ $values.d | quote }}\n",
+        ),
+        (
+            value!({
+                "k": {"l": Expr::Text(path(&["a-b", "c"]))},
+                "m": Value::when(set(&["d_e"]), Expr::Text(path(&["a-b", "f"])).into())
+            }),
+            "{{- $values := index .Values \"a-b\" -}}\nk:\n  l: {{ $values.c | quote }}\n\
+             {{- if .Values.d_e }}\nm: {{ $values.f | quote }}\n{{- end }}\n",
         ),
     ] {
         let root = root.as_map().expect("a map");
