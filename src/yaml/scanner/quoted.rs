@@ -96,7 +96,7 @@ impl<'t> Scanner<'t> {
             text.push_str(&self.text[run..self.pos]);
 
             match self.byte(self.pos) {
-                b'\'' if quote == b'\'' && self.byte(self.pos + 1) == b'\'' => {
+                b'\'' if self.byte(self.pos + 1) == b'\'' => {
                     text.push('\'');
                     self.pos += 2;
                 }
