@@ -220,3 +220,6 @@ impl Subject<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

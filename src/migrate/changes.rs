@@ -195,4 +195,66 @@ mod tests {
             [".metadata.annotations", ".spec.template.spec.containers[0].env \"OLD\"",]
         );
     }
+
+    /// Each rule alone: the bundle's object, the hand-made one, what is assigned and what lacks.
+    #[test]
+    fn each_difference_is_assigned_or_listed() {
+        let spec = |metadata: Json| json!({"spec": {"template": {"metadata": metadata}}});
+        let named =
+            |names: &[&str]| -> Json { names.iter().map(|name| json!({"name": name})).collect() };
+        for (ours, theirs, assigned, lacking) in [
+            (json!({"a": 1}), json!({"a": 1.0}), "", ""),
+            (json!({"a": 1}), json!({"a": 1.5}), r#".["a"] = 1.5"#, ""),
+            (json!({"a": 1}), json!({"a": "1"}), r#".["a"] = "1""#, ""),
+            (json!({"a": {}}), json!({"a": {"b.c": [1]}}), r#".["a"]["b.c"] = [1]"#, ""),
+            // The API server drops what is empty.
+            (json!({}), json!({"a": null, "b": {}}), "", ""),
+            (json!({"a": null, "b": {}}), json!({}), "", ""),
+            (json!({}), json!({"a": [], "b": ""}), r#".["a"] = [] | .["b"] = """#, ""),
+            (json!({"a": [], "b": {"c.d": ""}}), json!({}), "", ".a .b"),
+            // A pod template has no namespace.
+            (spec(json!({"namespace": "x"})), json!({}), "", ".spec"),
+            (spec(json!({"namespace": "x"})), spec(json!({})), "", ""),
+            (json!({}), spec(json!({"namespace": "x"})), "", ""),
+            (
+                json!({}),
+                spec(json!({"namespace": "x", "labels": {"a": "b"}})),
+                r#".["spec"]["template"]["metadata"]["labels"] = {"a":"b"}"#,
+                "",
+            ),
+            (
+                json!({"a": {"namespace": "x"}}),
+                json!({"a": {"b": 1}}),
+                r#".["a"]["b"] = 1"#,
+                ".a.namespace",
+            ),
+            // Items by their names, if each has its own.
+            (json!({"a": [1]}), json!({"a": [1]}), "", ""),
+            (json!({"a": [1]}), json!({"a": [1, 2]}), r#".["a"] = [1,2]"#, ""),
+            (json!({"a": named(&["b", "c"])}), json!({"a": named(&["c", "b"])}), "", ""),
+            (
+                json!({"a": named(&["b", "c"])}),
+                json!({"a": [{"name": "c", "d": 1}, {"name": "e"}]}),
+                r#".["a"][1]["d"] = 1 | .["a"] += [{"name":"e"}]"#,
+                r#".a "b""#,
+            ),
+            (
+                json!({"a": named(&["b", "b"])}),
+                json!({"a": named(&["b"])}),
+                r#".["a"] = [{"name":"b"}]"#,
+                "",
+            ),
+            // Variables as a whole.
+            (
+                json!({"env": [{"name": "B", "value": "1"}, {"name": "C", "value": "2"}]}),
+                json!({"env": [{"name": "B", "valueFrom": {}}, {"name": "C", "value": "2"}]}),
+                r#".["env"][0] = {"name":"B","valueFrom":{}}"#,
+                "",
+            ),
+        ] {
+            let changes = Changes::of(&ours, &theirs);
+            assert_eq!(changes.assignments.join(" | "), assigned, "{ours} {theirs}");
+            assert_eq!(changes.lacking.join(" "), lacking, "{ours} {theirs}");
+        }
+    }
 }

@@ -216,3 +216,6 @@ impl Subscription<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Parses one JSON value into events, by the rules of Go's encoding/json.
 
-use super::scalar::{hexadecimal, is_digits, number_parts};
+use super::scalar::hexadecimal;
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ enum Open {
     Value,
 }
 
-/// A parser of one value.
+/// A parser of one list or map.
 pub(super) struct Parser<'t> {
     text: &'t str,
     pos: usize,
@@ -111,16 +111,8 @@ impl<'t> Parser<'t> {
                 self.enter(Open::Keys { first: true })?;
                 Ok((Event::MappingStart { anchor: 0 }, mark))
             }
-            Some(b'"') => {
-                let string = self.string()?;
-                self.finish();
-                Ok(string)
-            }
-            _ => {
-                let text = self.bare()?;
-                self.finish();
-                Ok((scalar(Cow::Borrowed(text), Style::Json), mark))
-            }
+            Some(b'"') => self.string(),
+            _ => Ok((scalar(Cow::Borrowed(self.bare()?), Style::Json), mark)),
         }
     }
 
@@ -137,15 +129,10 @@ impl<'t> Parser<'t> {
         let mark = self.mark();
         self.pos += 1;
         self.open.pop();
-        self.finish();
-        Ok((event, mark))
-    }
-
-    /// Ends the document after its outermost value.
-    fn finish(&mut self) {
         if self.open.is_empty() {
             self.state = State::End;
         }
+        Ok((event, mark))
     }
 
     fn replace(&mut self, open: Open) {
@@ -282,7 +269,16 @@ fn scalar(text: Cow<'_, str>, style: Style) -> Event<'_> {
 
 /// Returns true for `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
 fn is_number(text: &str) -> bool {
-    let (whole, fraction, exponent) = number_parts(text.strip_prefix('-').unwrap_or(text));
-    let all_there = [Some(whole), fraction, exponent].into_iter().flatten().all(is_digits);
-    all_there && (whole == "0" || !whole.starts_with('0'))
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = split(unsigned, &['e', 'E']);
+    let (whole, fraction) = split(mantissa, &['.']);
+    let exponent = exponent.map(|text| text.strip_prefix(['-', '+']).unwrap_or(text));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    [Some(whole), fraction, exponent].into_iter().flatten().all(is_digits)
+        && (whole == "0" || !whole.starts_with('0'))
+}
+
+/// Splits a text at one of these characters, if there is one.
+fn split<'t>(text: &'t str, at: &[char]) -> (&'t str, Option<&'t str>) {
+    text.split_once(at).map_or((text, None), |(before, after)| (before, Some(after)))
 }

@@ -64,18 +64,13 @@ struct Open<'t> {
 /// Returns the documents of a text, as far as it can be read.
 pub fn outline(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
-    let mut number = 0;
     let mut is_whole = true;
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut events = Events::new(text);
     loop {
         let leaf = |text, start| Node { key: None, start, text, children: Vec::new() };
         let mut node = match events.next() {
-            Some(Ok((Event::DocumentStart(found), _))) => {
-                number = found;
-                continue;
-            }
-            Some(Ok((Event::DocumentEnd, _))) => continue,
+            Some(Ok((Event::DocumentStart(_) | Event::DocumentEnd, _))) => continue,
             Some(Ok((Event::SequenceStart { .. }, start))) => {
                 open.push(Open { node: leaf(None, start), is_map: false, key: None });
                 continue;
@@ -95,7 +90,7 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
             }
         };
         match open.last_mut() {
-            None => documents.push(Document { number, is_whole, root: node }),
+            None => documents.push(Document { number: events.document(), is_whole, root: node }),
             Some(Open { is_map: true, key: key @ None, .. }) => {
                 *key = Some((node.text.unwrap_or_default(), node.start));
             }
@@ -109,3 +104,6 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
     }
     documents
 }
+
+#[cfg(test)]
+mod tests;

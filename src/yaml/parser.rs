@@ -92,10 +92,7 @@ impl<'t> Parser<'t> {
         let token = self.scanner.peek()?;
         let mark = token.mark;
         let explicit = match token.kind {
-            TokenKind::StreamEnd => {
-                self.state = State::End;
-                return Ok(None);
-            }
+            TokenKind::StreamEnd => return Ok(None),
             TokenKind::DocumentStart => {
                 self.scanner.take()?;
                 true
@@ -174,7 +171,7 @@ impl<'t> Parser<'t> {
                 let (text, style) = match kind {
                     TokenKind::Plain(text) => (text, Style::Plain),
                     TokenKind::Quoted(text) => (text, Style::Quoted),
-                    _ => (Cow::Borrowed(""), Style::Plain),
+                    _ => (Cow::default(), Style::Plain),
                 };
                 return Ok((Event::Scalar { text, style, anchor, tag }, start));
             }
@@ -198,12 +195,10 @@ impl<'t> Parser<'t> {
             }
             _ => {
                 // The bracket is what a person has to find, not the end of the document.
-                let unclosed = !block && token.kind.ends_document();
-                let error = Error::new(
-                    format!("expected a value, found {}", token.kind.spelled()),
-                    token.mark,
-                );
-                return Err(if unclosed { self.unclosed() } else { error });
+                let Token { ref kind, mark } = *token;
+                let message = format!("expected a value, found {}", kind.spelled());
+                let unclosed = !block && kind.ends_document();
+                return Err(if unclosed { self.unclosed(mark) } else { Error::new(message, mark) });
             }
         };
         // The `-` belongs to the first item.
@@ -416,18 +411,17 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn unclosed(&self) -> Error {
-        let message = "unclosed list or map";
-        let begun = self.open.last().copied();
-        Error::new(message, begun.unwrap_or(Mark { offset: 0, line: 1, line_start: 0 }))
+    /// `end` is the end of the document.
+    fn unclosed(&self, end: Mark) -> Error {
+        Error::new("unclosed list or map", self.open.last().copied().unwrap_or(end))
     }
 
     fn unexpected(&self, expected: &str, found: &TokenKind<'_>, mark: Mark) -> Error {
-        let flow = matches!(self.state, State::FlowEntry { .. } | State::FlowKey { .. });
-        if flow && found.ends_document() {
-            return self.unclosed();
+        // Lists and maps without brackets have an end before that of the document.
+        if found.ends_document() {
+            return self.unclosed(mark);
         }
-        let begun = self.open.last().map_or(1, |open| open.line);
+        let begun = self.open.last().unwrap_or(&mark).line;
         let what = match self.state {
             // Of the innermost collection; the outer ones may be fine.
             State::BlockEntry | State::FlowEntry { .. } => "list",

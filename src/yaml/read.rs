@@ -78,7 +78,7 @@ pub struct Documents {
 
 /// Reads all documents of `text`.
 pub fn read(text: &str) -> Result<Documents, Box<Problem>> {
-    let mut builder = Builder { text, document: 1, ..Builder::default() };
+    let mut builder = Builder { text, ..Builder::default() };
     let mut events = Events::new(text);
     while let Some(next) = events.next() {
         builder.document = events.document();
@@ -133,10 +133,7 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Box<Problem>> {
         match event {
             Event::DocumentStart(_) => {
-                // An anchor is valid in its document only.
-                self.line = 0;
-                self.item_lines = Vec::new();
-                // Go reads each document with a new parser.
+                // An anchor is valid in its document only: Go reads each with a new parser.
                 self.anchors.clear();
             }
             Event::DocumentEnd => {}

@@ -58,7 +58,7 @@ fn number(text: &str) -> Option<Number> {
         Some(b'+') => (false, &plain[1..]),
         _ => (false, &*plain),
     };
-    let prefix = digits.as_bytes().get(..2).map(|p| [p[0], p[1].to_ascii_lowercase()]);
+    let prefix = digits.as_bytes().first_chunk::<2>().map(|[a, b]| [*a, b.to_ascii_lowercase()]);
     let (radix, body) = match prefix.as_ref() {
         Some(b"0x") => (16, &digits[2..]),
         Some(b"0o") => (8, &digits[2..]),
@@ -81,12 +81,10 @@ fn number(text: &str) -> Option<Number> {
             return Some(Number::Int(value));
         }
     }
-    if is_yaml_float(&plain) {
-        return parse_float(&plain);
-    }
-    // strconv accepts no sign after a prefix, but resolve.go parses the rest of `0b` once more.
-    let signed = plain.strip_prefix("0b")?;
-    i64::from_str_radix(signed, 2).ok().map(Number::Int)
+    parse_float(&plain).or_else(|| {
+        // strconv accepts no sign after a prefix, but resolve.go parses the rest of `0b` once more.
+        i64::from_str_radix(plain.strip_prefix("0b")?, 2).ok().map(Number::Int)
+    })
 }
 
 /// Parses a float that starts with a point, where Go allows underscores only between digits.
@@ -98,36 +96,6 @@ fn point_float(text: &str) -> Option<Number> {
     if well_placed { parse_float(&text.replace('_', "")) } else { None }
 }
 
-/// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
-fn is_yaml_float(text: &str) -> bool {
-    let (whole, fraction, exponent) = number_parts(text.strip_prefix(['-', '+']).unwrap_or(text));
-    // A point may be first or last.
-    let mantissa_ok = match (whole, fraction) {
-        ("", fraction) => fraction.is_some_and(is_digits),
-        (whole, Some("")) => is_digits(whole),
-        (whole, fraction) => is_digits(whole) && fraction.is_none_or(is_digits),
-    };
-    mantissa_ok && exponent.is_none_or(is_digits)
-}
-
-/// Returns the whole part of a number without a sign, its fraction, and its exponent without a sign.
-pub(super) fn number_parts(unsigned: &str) -> (&str, Option<&str>, Option<&str>) {
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
-    };
-    let exponent = exponent.map(|text| text.strip_prefix(['-', '+']).unwrap_or(text));
-    match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction), exponent),
-        None => (mantissa, None, exponent),
-    }
-}
-
-/// Returns true for one or more digits.
-pub(super) fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// Returns the number that `count` hexadecimal digits at an offset spell.
 pub(super) fn hexadecimal(text: &str, offset: usize, count: usize) -> Option<u32> {
     let digits = text.get(offset..offset + count)?;
@@ -136,10 +104,10 @@ pub(super) fn hexadecimal(text: &str, offset: usize, count: usize) -> Option<u32
     u32::from_str_radix(digits, 16).ok().filter(|_| are_digits)
 }
 
+/// Parses `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn parse_float(text: &str) -> Option<Number> {
-    let shaped = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    let value = text.parse::<f64>().ok().filter(|value| shaped && value.is_finite())?;
-    Some(Number::Float(value))
+    // Rust also reads the names of what is not finite.
+    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(Number::Float)
 }
 
 /// Converts a value as JSON does: a float without a fraction becomes an integer.
@@ -175,8 +143,7 @@ fn float_key(value: f64) -> String {
         // The limits of `%e` in strconv/ftoa.go for the shortest form, whatever the number of
         // digits.
         Some((mantissa, Ok(exponent))) if !(-4..6).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{mantissa}e{sign}{:02}", exponent.abs())
+            format!("{mantissa}e{exponent:+03}")
         }
         _ if value.is_infinite() => scientific.replace("inf", ".inf"),
         _ => value.to_string(),
@@ -245,6 +212,9 @@ mod tests {
             "1e",
             "e1",
             "0x-1",
+            "0x+1",
+            "0o+7",
+            "+infinity",
             "--1",
             "+-1",
             ".",

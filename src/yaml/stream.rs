@@ -21,7 +21,7 @@ pub struct Events<'t> {
     /// Number of started documents. A separator starts one, and so does a value without a
     /// separator.
     begun: usize,
-    /// True if a separator has started the last document, and no value has followed yet.
+    /// True once a separator has started a document: each later one has a separator, too.
     separated: bool,
     /// True if the separator before the next document has been read.
     passed: bool,
@@ -51,7 +51,6 @@ impl<'t> Iterator for Events<'t> {
             if let Some(event) = event {
                 if let Ok((Event::DocumentStart(number), _)) = &event {
                     self.begun = *number;
-                    self.separated = false;
                 }
                 // After an error the scanner is somewhere inside of a token; further events would be
                 // invented.
@@ -101,7 +100,6 @@ impl<'t> Events<'t> {
 
     /// Finds the next document; `false` at the end of the text.
     fn advance(&mut self) -> Result<bool, Error> {
-        self.document = None;
         if let Some(read) = self.json {
             if let Some(found) = self.next_json(read)? {
                 return Ok(found);
@@ -119,6 +117,7 @@ impl<'t> Events<'t> {
         if rest.is_empty() {
             return Ok(Some(false));
         }
+        self.number();
         let start = self.mark_of(self.text.len() - rest.len());
         // Go decides again after the first object: what follows may be YAML.
         if read == 1 && (rest.starts_with("---") || rest.starts_with('#')) {
@@ -137,7 +136,7 @@ impl<'t> Events<'t> {
         // Read twice: Go reads a text as YAML if its first object is invalid JSON, so no event may
         // be passed on before.
         let mut checked = json::Parser::new(self.text, start);
-        while let Some(event) = checked.next(0) {
+        while let Some(event) = checked.next(read) {
             match event {
                 Ok(_) => {}
                 Err(error) if read > 0 => return Err(not_json(&error.message, error.mark)),
@@ -147,7 +146,7 @@ impl<'t> Events<'t> {
 
         self.next = checked.mark();
         self.json = Some(read + 1);
-        self.begin(Document::Json(json::Parser::new(self.text, start)));
+        self.document = Some(Document::Json(json::Parser::new(self.text, start)));
         Ok(Some(true))
     }
 
@@ -162,8 +161,10 @@ impl<'t> Events<'t> {
         }
         let end = end + usize::from(rest[end..].starts_with('\n'));
         self.next = self.mark_of(self.next.offset + end);
-        // Go begins anew here, and so do the columns.
-        self.next.line_start = self.next.offset;
+        // Go begins a line here.
+        if self.text[self.next.offset..].starts_with("---") {
+            self.next.line_start = self.next.offset;
+        }
         Ok(())
     }
 
@@ -186,6 +187,7 @@ impl<'t> Events<'t> {
             self.begun += 1;
             self.separated = true;
         }
+        self.number();
         // Of two separators in a row, only the first belongs to the document: the second ends it.
         let end = if rest[first_line..].starts_with("---") {
             Some(first_line)
@@ -209,13 +211,13 @@ impl<'t> Events<'t> {
             start.line_start = start.offset;
         }
         let parser = parser::Parser::new(Scanner::new(text, start));
-        self.begin(Document::Yaml(Box::new(parser)));
+        self.document = Some(Document::Yaml(Box::new(parser)));
         Ok(true)
     }
 
-    fn begin(&mut self, document: Document<'t>) {
+    /// Numbers the next document.
+    fn number(&mut self) {
         self.current = self.begun + usize::from(!self.separated);
-        self.document = Some(document);
     }
 
     /// Returns the length of the line at `offset`, which begins with `---`.

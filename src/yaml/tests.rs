@@ -1,96 +1,104 @@
 use super::*;
 
-/// The events of a text in short, with the line and column of each.
-fn events(text: &str) -> Vec<(String, usize, usize)> {
-    Events::new(text)
-        .map(|next| {
-            let (event, mark) = next.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-            let shown = match event {
-                Event::DocumentStart(number) => format!("document {number}"),
-                Event::DocumentEnd => "end".to_owned(),
-                Event::Scalar { text, anchor, tag, .. } => {
-                    let tag = tag.map_or(String::new(), |tag| format!(" {tag}"));
-                    let anchor = if anchor == 0 { String::new() } else { format!(" &{anchor}") };
-                    format!("{text:?}{anchor}{tag}")
-                }
-                Event::Alias(anchor) => format!("*{anchor}"),
-                Event::SequenceStart { .. } => "[".to_owned(),
-                Event::SequenceEnd => "]".to_owned(),
-                Event::MappingStart { .. } => "{".to_owned(),
-                Event::MappingEnd => "}".to_owned(),
-            };
-            (shown, mark.line, mark.column(text))
-        })
-        .collect()
+/// The events of a text in short, each after its line and column. JSON is marked, as are quotes.
+fn events(text: &str) -> String {
+    let shown = Events::new(text).map(|next| {
+        let (event, mark) = next.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        let properties = |anchor, tag: Option<Box<str>>| {
+            let anchor = if anchor == 0 { String::new() } else { format!("&{anchor} ") };
+            anchor + &tag.map_or(String::new(), |tag| format!("!<{tag}> "))
+        };
+        let shown = match event {
+            Event::DocumentStart(number) => format!("#{number}"),
+            Event::DocumentEnd => "end".to_owned(),
+            Event::Scalar { text, style, anchor, tag } => {
+                let shown = match style {
+                    Style::Plain if text.is_empty() => "~".to_owned(),
+                    Style::Plain => text.into_owned(),
+                    Style::Quoted => format!("'{text}'"),
+                    Style::Json => format!("JSON {text}"),
+                };
+                properties(anchor, tag) + &shown
+            }
+            Event::Alias(anchor) => format!("*{anchor}"),
+            Event::SequenceStart { anchor } => properties(anchor, None) + "[",
+            Event::SequenceEnd => "]".to_owned(),
+            Event::MappingStart { anchor } => properties(anchor, None) + "{",
+            Event::MappingEnd => "}".to_owned(),
+        };
+        format!("{}:{} {shown}", mark.line, mark.column(text))
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
-fn error(text: &str) -> Error {
-    Events::new(text).find_map(Result::err).unwrap_or_else(|| panic!("{text}"))
-}
-
+/// Numbers of documents, anchors, empty values, and each form of a list, a map or a pair.
 #[test]
 fn events_have_places() {
-    let text = "# c\né: &x !!int 5\nb:\n- *x\n-\n---\n{\"ü\": [1,\n  'z']}\n";
-    let expected = [
-        ("document 1", 2, 1),
-        ("{", 2, 1),
-        ("\"é\"", 2, 1),
-        ("\"5\" &1 tag:yaml.org,2002:int", 2, 4),
-        ("\"b\"", 3, 1),
-        ("[", 4, 1),
-        ("*1", 4, 3),
-        ("\"\"", 5, 2),
-        ("]", 6, 1),
-        ("}", 6, 1),
-        ("end", 6, 1),
-        ("document 2", 7, 1),
-        ("{", 7, 1),
-        ("\"ü\"", 7, 2),
-        ("[", 7, 7),
-        ("\"1\"", 7, 8),
-        ("\"z\"", 8, 3),
-        ("]", 8, 6),
-        ("}", 8, 7),
-        ("end", 9, 1),
-    ];
-    let expected = expected.map(|(event, line, column)| (event.to_owned(), line, column));
-    assert_eq!(events(text), expected);
-}
-
-#[test]
-fn json_has_places() {
-    let expected = [
-        ("document 1", 1, 1),
-        ("{", 1, 1),
-        ("\"é\"", 2, 2),
-        ("[", 2, 7),
-        ("\"1\"", 2, 8),
-        ("\"/\"", 3, 1),
-        ("]", 3, 5),
-        ("}", 4, 1),
-        ("end", 4, 2),
-    ];
-    let expected = expected.map(|(event, line, column)| (event.to_owned(), line, column));
-    assert_eq!(events("{\n \"é\": [1,\n\"\\/\"]\n}"), expected);
-}
-
-#[test]
-fn errors_have_places() {
-    for (text, line, column) in [
-        ("a: 1\nbé: @x\n", 2, 5),
-        ("a: 1\n---\nb: [1\n", 3, 4),
-        ("a: 1\nb: {c: [1,\n", 2, 8),
-        ("a: {b: \n\n", 1, 4),
-        ("a:\n  b: 1\n c: 2\n", 3, 2),
-        ("a: 1\n--- b\n", 2, 1),
-        ("a: \"x\n", 1, 4),
-        ("a: \"é\\q\"\n", 1, 6),
-        ("a: b: c\n", 1, 5),
-        ("a: 1\nb\nc: 2\n", 2, 1),
-        ("a: é\u{1}\n", 1, 5),
+    for (text, expected) in [
+        (
+            "# c\né: &x !!int 5\nb:\n- *x\n-\n---\n{\"ü\": [1,\n  'z']}\n",
+            "2:1 #1, 2:1 {, 2:1 é, 2:4 &1 !<tag:yaml.org,2002:int> 5, 3:1 b, 4:1 [, 4:3 *1, 5:2 ~, 6:1 ], 6:1 }, 6:1 end, 7:1 #2, 7:1 {, 7:2 'ü', 7:7 [, 7:8 1, 8:3 'z', 8:6 ], 8:7 }, 9:1 end",
+        ),
+        (
+            "{\n \"é\": [1,\n\"\\/\"]\n}",
+            "1:1 #1, 1:1 {, 2:2 'é', 2:7 [, 2:8 JSON 1, 3:1 '/', 3:5 ], 4:1 }, 4:2 end",
+        ),
+        (
+            "{\"a\": {}}\n \n\n[true, []]",
+            "1:1 #1, 1:1 {, 1:2 'a', 1:7 {, 1:8 }, 1:9 }, 1:10 end, 4:1 #2, 4:1 [, 4:2 JSON true, 4:8 [, 4:9 ], 4:10 ], 4:11 end",
+        ),
+        (
+            "- a\n-\n- - b\n  -\n",
+            "1:1 #1, 1:1 [, 1:3 a, 2:2 ~, 3:3 [, 3:5 b, 4:4 ~, 5:1 ], 5:1 ], 5:1 end",
+        ),
+        (
+            "a:\nb:\n? c\n? d\n: e\n",
+            "1:1 #1, 1:1 {, 1:1 a, 1:3 ~, 2:1 b, 2:3 ~, 3:3 c, 4:1 ~, 4:3 d, 5:3 e, 6:1 }, 6:1 end",
+        ),
+        (
+            "?\n- a\n:\n- b\n",
+            "1:1 #1, 1:1 {, 2:1 [, 2:3 a, 3:1 ], 4:1 [, 4:3 b, 5:1 ], 5:1 }, 5:1 end",
+        ),
+        ("- &a\n- b\n", "1:1 #1, 1:1 [, 1:3 &1 ~, 2:3 b, 3:1 ], 3:1 end"),
+        (
+            "k:\n- &a\n- b\n- !t\nl:\n-\nm:\n",
+            "1:1 #1, 1:1 {, 1:1 k, 2:1 [, 2:3 &1 ~, 3:3 b, 4:3 !<!t> ~, 5:1 ], 5:1 l, 6:1 [, 6:2 ~, 7:1 ], 7:1 m, 7:3 ~, 8:1 }, 8:1 end",
+        ),
+        (
+            "[a: b, ? c, ? , ? d : e, {f: , ? : g, ? h}, [? : i, j: ]]",
+            "1:1 #1, 1:1 [, 1:2 {, 1:2 a, 1:5 b, 1:6 }, 1:8 {, 1:10 c, 1:11 ~, 1:11 }, 1:13 {, 1:15 ~, 1:15 ~, 1:15 }, 1:17 {, 1:19 d, 1:23 e, 1:24 }, 1:26 {, 1:27 f, 1:30 ~, 1:34 ~, 1:36 g, 1:41 h, 1:42 ~, 1:42 }, 1:45 [, 1:46 {, 1:48 ~, 1:50 i, 1:51 }, 1:53 {, 1:53 j, 1:56 ~, 1:56 }, 1:56 ], 1:57 ], 2:1 end",
+        ),
+        (
+            "? a: b\n: c: d\n",
+            "1:1 #1, 1:1 {, 1:3 {, 1:3 a, 1:6 b, 2:1 }, 2:3 {, 2:3 c, 2:6 d, 3:1 }, 3:1 }, 3:1 end",
+        ),
+        ("\n  {a: b}\n", "2:3 #1, 2:3 {, 2:4 a, 2:7 b, 2:8 }, 3:1 end"),
+        (
+            "{\"a\": 1} # c\n---\n  b\n",
+            "1:1 #1, 1:1 {, 1:2 'a', 1:7 JSON 1, 1:8 }, 1:9 end, 3:3 #2, 3:3 b, 4:1 end",
+        ),
+        ("&a [1]\n", "1:1 #1, 1:1 &1 [, 1:5 1, 1:6 ], 2:1 end"),
+        (
+            "{&a k: &b {}, *a : *b}",
+            "1:1 #1, 1:1 {, 1:2 &1 k, 1:8 &2 {, 1:12 }, 1:15 *1, 1:20 *2, 1:22 }, 2:1 end",
+        ),
+        (
+            "\u{feff}a: 'b'\n---\n\u{feff}c: >\n  d\n",
+            "1:1 #1, 1:1 {, 1:1 a, 1:4 'b', 2:1 }, 2:1 end, 3:1 #2, 3:1 {, 3:1 c, 3:4 'd\n', 5:1 }, 5:1 end",
+        ),
+        ("---\na\n", "1:1 #1, 2:1 a, 3:1 end"),
+        ("---\n---\n- a\n", "1:1 #1, 2:1 ~, 2:1 end, 3:1 #2, 3:1 [, 3:3 a, 4:1 ], 4:1 end"),
+        ("# c\n---\n\n---\n--- # d\n- a\n", "5:1 #3, 6:1 [, 6:3 a, 7:1 ], 7:1 end"),
+        (
+            "'a' : b\n\"c\":\n  d: e # f\ng: h\n",
+            "1:1 #1, 1:1 {, 1:1 'a', 1:7 b, 2:1 'c', 3:3 {, 3:3 d, 3:6 e, 4:1 }, 4:1 g, 4:4 h, 5:1 }, 5:1 end",
+        ),
+        ("a:   b  \nc : d\n", "1:1 #1, 1:1 {, 1:1 a, 1:6 b, 2:1 c, 2:5 d, 3:1 }, 3:1 end"),
+        ("x\n", "1:1 #1, 1:1 x, 2:1 end"),
+        ("[? a : b]", "1:1 #1, 1:1 [, 1:2 {, 1:4 a, 1:8 b, 1:9 }, 1:9 ], 2:1 end"),
+        ("[a\n,{b\n:c}]", "1:1 #1, 1:1 [, 1:2 a, 2:2 {, 2:3 b :c, 3:3 ~, 3:3 }, 3:4 ], 4:1 end"),
     ] {
-        let found = error(text);
-        assert_eq!((found.mark.line, found.mark.column(text)), (line, column), "{found:?}");
+        assert_eq!(events(text), expected, "{text:?}");
     }
 }
 

@@ -76,10 +76,7 @@ fn plain_text(
 }
 
 /// Indentation, deep enough for nearly every line.
-const BLANKS: &str = match std::str::from_utf8(&[b' '; 64]) {
-    Ok(blanks) => blanks,
-    Err(_) => "",
-};
+const BLANKS: &str = "                                                                ";
 
 struct Writer {
     out: String,
@@ -422,7 +419,7 @@ fn has_indicator(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes[at] {
         b':' => bytes.get(at + 1) == Some(&b' '),
-        _ => at > 0 && bytes[at - 1] == b' ',
+        _ => bytes[..at].ends_with(b" "),
     })
 }
 
@@ -435,7 +432,7 @@ fn are_printable(text: &str) -> bool {
 fn is_word_with_meaning(text: &str) -> bool {
     const WORDS: [&str; 11] =
         ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
-    text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+    WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Returns true if multi-line text is preserved in a literal block by all readers and template
@@ -467,3 +464,6 @@ fn spell_number(number: Number) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,6 @@ mod recipes;
 mod registry;
 mod release;
 mod release_size;
-mod render_property;
 mod reproduce;
 mod reviewers;
 mod serving;

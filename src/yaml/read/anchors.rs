@@ -3,7 +3,7 @@
 use super::{Builder, Problem};
 use crate::ir::Value;
 use crate::scalar::Scalar;
-use crate::{Cause, MAX_DEPTH, Mark};
+use crate::{Cause, Error, MAX_DEPTH, Mark};
 
 /// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
 // go-yaml limits the share of nodes that come from aliases instead (`allowedAliasRatio`); a limit
@@ -23,31 +23,33 @@ pub(super) struct Size {
     depth: usize,
 }
 
+/// Memory of a value or a key without its text, roughly.
+const EACH: usize = 64;
+
 impl Size {
     fn of_scalar(scalar: &Scalar) -> Size {
         match scalar {
             Scalar::Value(value) => Size::of(value),
-            Scalar::Merge | Scalar::NotJson(_) => Size { bytes: 64, depth: 0 },
+            Scalar::Merge | Scalar::NotJson(_) => Size::of(&Value::Null),
         }
     }
 
     fn of(value: &Value) -> Size {
-        let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
-        let around = |size: Size, (bytes, child): (usize, Size)| Size {
-            bytes: size.bytes + bytes + child.bytes,
+        let scalar = |text: &str| Size { bytes: text.len() + EACH, depth: 0 };
+        let around = |size: Size, child: Size| Size {
+            bytes: size.bytes + child.bytes,
             depth: size.depth.max(child.depth + 1),
         };
         match value {
-            Value::Text(text) => scalar(text.len()),
+            Value::Text(text) => scalar(text),
             Value::Seq(items) => {
-                let children = items.iter().map(|item| (0, Size::of(item)));
-                children.fold(Size { bytes: 64, depth: 1 }, around)
+                items.iter().map(Size::of).fold(Size { bytes: EACH, depth: 1 }, around)
             }
             Value::Map(map) => {
-                let children = map.iter().map(|(key, value)| (key.len() + 64, Size::of(value)));
-                children.fold(Size { bytes: 128, depth: 1 }, around)
+                let keys: usize = map.keys().map(|key| key.len() + EACH).sum();
+                map.values().map(Size::of).fold(Size { bytes: keys + EACH, depth: 1 }, around)
             }
-            _ => scalar(0),
+            _ => scalar(""),
         }
     }
 }
@@ -81,8 +83,8 @@ impl Builder<'_> {
         // Aliases of aliases grow exponentially ("billion laughs"): what they copy is counted.
         self.copy(size, mark)?;
         if self.stack.len() + size.depth > MAX_DEPTH {
-            let message = format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
-            return Err(self.problem(mark, message, Cause::Limit));
+            let Error { message, cause, .. } = Error::too_deep(mark);
+            return Err(self.problem(mark, message.into(), cause));
         }
         let written = if let Scalar::NotJson(text) = value { text } else { "" };
         self.place_scalar(value, written, mark)
