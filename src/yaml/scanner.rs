@@ -43,20 +43,34 @@ pub(super) enum TokenKind<'t> {
     Quoted(Cow<'t, str>),
 }
 
-/// A position where a key without `?` may have started, if a `:` follows in the same line.
+/// A position where a key without `?` may have started, if a `:` follows.
 #[derive(Clone, Copy)]
 struct SimpleKey {
+    /// True while it can still be a key.
+    possible: bool,
     /// True if anything but a key is an error: it is in the column of the block map's keys.
     required: bool,
+    /// True if the key is a list or map, which JSON does not support.
+    collection: bool,
+    /// True if its tokens wait for the `:`. go-yaml does not wait after a flow list or map in which
+    /// no key was possible.
+    awaited: bool,
     /// Number of its first token, counted from the beginning of the document.
     token: usize,
     mark: Mark,
 }
 
+impl SimpleKey {
+    /// Returns the state of a nesting level in which no key has started.
+    fn none(token: usize, mark: Mark) -> Self {
+        let (possible, required, collection, awaited) = (false, false, false, false);
+        SimpleKey { possible, required, collection, awaited, token, mark }
+    }
+}
+
 /// Maximum distance between a `:` and the start of its key, in characters.
 const MAX_KEY: usize = 1024;
 
-#[derive(Default)]
 pub(super) struct Scanner<'t> {
     /// The text up to the end of the document.
     text: &'t str,
@@ -69,14 +83,15 @@ pub(super) struct Scanner<'t> {
     taken: usize,
     /// True if no token can be inserted before the first token of the queue.
     ready: bool,
+    ended: bool,
     /// Columns of the block lists and maps around the innermost one; -1 outside of all.
     indents: Vec<isize>,
     indent: isize,
     /// Number of open flow lists and maps.
     flow: usize,
     simple_key_allowed: bool,
-    /// The last possible key of the block context and of each open flow collection.
-    simple_keys: Vec<Option<SimpleKey>>,
+    /// A possible key for the block context and for each open flow collection.
+    simple_keys: Vec<SimpleKey>,
 }
 
 impl<'t> Scanner<'t> {
@@ -87,10 +102,15 @@ impl<'t> Scanner<'t> {
             pos: start.offset,
             line: start.line,
             line_start: start.line_start,
+            queue: VecDeque::new(),
+            taken: 0,
+            ready: false,
+            ended: false,
+            indents: Vec::new(),
             indent: -1,
+            flow: 0,
             simple_key_allowed: true,
-            simple_keys: vec![None],
-            ..Scanner::default()
+            simple_keys: vec![SimpleKey::none(0, start)],
         }
     }
 
@@ -117,19 +137,36 @@ impl<'t> Scanner<'t> {
         Ok(self.queue.pop_front().unwrap_or(Token { kind: TokenKind::StreamEnd, mark: at }))
     }
 
-    fn head_may_be_key(&self) -> Result<bool, Error> {
-        let is_head = |key: &&SimpleKey| key.token == self.taken;
-        let head = self.simple_keys.iter().flatten().find(is_head);
-        head.map_or(Ok(false), |key| self.is_still_possible(key))
+    fn head_may_be_key(&mut self) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(false);
+        }
+        let taken = self.taken;
+        let head = self
+            .simple_keys
+            .iter()
+            .position(|key| key.possible && key.awaited && key.token == taken);
+        match head {
+            Some(index) => self.is_key_possible(index),
+            None => Ok(false),
+        }
     }
 
-    /// Returns true if a `:` at the current position would follow this key.
-    fn is_still_possible(&self, key: &SimpleKey) -> Result<bool, Error> {
+    /// Returns true if the key of a nesting level is still possible at the current position.
+    fn is_key_possible(&mut self, index: usize) -> Result<bool, Error> {
+        let key = self.simple_keys[index];
+        if !key.possible {
+            return Ok(false);
+        }
         if key.mark.line == self.line && !self.is_too_far(key.mark.offset) {
             return Ok(true);
         }
         // At the indentation of its map, nothing but a key may begin a line.
-        if key.required { Err(no_colon(key.mark)) } else { Ok(false) }
+        if key.required {
+            return Err(no_colon(key.mark));
+        }
+        self.simple_keys[index].possible = false;
+        Ok(false)
     }
 
     fn is_too_far(&self, start: usize) -> bool {
@@ -140,19 +177,32 @@ impl<'t> Scanner<'t> {
     }
 
     /// Notes that a key may begin here.
-    fn save_simple_key(&mut self) -> Result<(), Error> {
-        let mark = self.mark();
-        if let Some(key) = self.simple_keys.last_mut().filter(|_| self.simple_key_allowed) {
-            // No `:` came for the last one.
-            if let Some(last) = key.filter(|last| last.required) {
-                return Err(no_colon(last.mark));
-            }
+    fn save_simple_key(&mut self, collection: bool) -> Result<(), Error> {
+        if self.simple_key_allowed {
+            self.remove_simple_key()?;
+            let mark = self.mark();
             // In a flow collection a text without `:` is an item, so nothing is required.
             let required = self.flow == 0 && self.indent == column(mark);
             let token = self.taken + self.queue.len();
-            *key = Some(SimpleKey { required, token, mark });
+            let key =
+                SimpleKey { possible: true, required, collection, awaited: true, token, mark };
+            if let Some(last) = self.simple_keys.last_mut() {
+                *last = key;
+            }
         }
         Ok(())
+    }
+
+    /// Discards the possible key of the current nesting level.
+    fn remove_simple_key(&mut self) -> Result<(), Error> {
+        match self.simple_keys.last_mut() {
+            Some(key) if key.possible && key.required => Err(no_colon(key.mark)),
+            Some(key) => {
+                key.possible = false;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Opens a block list or map if `column` is further in than the current one. Its token is
@@ -233,12 +283,17 @@ impl<'t> Scanner<'t> {
 
     fn fetch_end(&mut self) -> Result<(), Error> {
         self.unroll_indent(-1);
+        // A required key at the end of the stream is an error.
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        self.ended = true;
         self.push(TokenKind::StreamEnd, self.mark());
         Ok(())
     }
 
     fn fetch_document_indicator(&mut self) -> Result<(), Error> {
         self.unroll_indent(-1);
+        self.remove_simple_key()?;
         let start = self.byte(self.pos) == b'-';
         let kind = if start { TokenKind::DocumentStart } else { TokenKind::DocumentEnd };
         self.pass(kind, 3, false)
@@ -258,21 +313,30 @@ impl<'t> Scanner<'t> {
     }
 
     fn fetch_flow_start(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
-        self.save_simple_key()?;
-        self.simple_keys.push(None);
+        self.save_simple_key(true)?;
+        let token = self.taken + self.queue.len();
+        self.simple_keys.push(SimpleKey::none(token, self.mark()));
         self.flow += 1;
         self.pass(kind, 1, true)
     }
 
     fn fetch_flow_end(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
+        self.remove_simple_key()?;
         if self.flow > 0 {
             self.flow -= 1;
-            self.simple_keys.pop();
+            let closed = self.simple_keys.pop().map(|key| key.token);
+            // The collection itself may be a key, which is then reported at its `:`.
+            for key in &mut self.simple_keys {
+                // yaml_parser_decrease_flow_level deletes this token's entry of
+                // `simple_keys_by_tok`, also if it is that of an outer key.
+                key.awaited &= Some(key.token) != closed;
+            }
         }
         self.pass(kind, 1, false)
     }
 
     fn fetch_flow_entry(&mut self) -> Result<(), Error> {
+        self.remove_simple_key()?;
         self.pass(TokenKind::FlowEntry, 1, true)
     }
 
@@ -280,11 +344,13 @@ impl<'t> Scanner<'t> {
         // In flow lists `- ` is the parser's to refuse. An item at the indentation of its map opens
         // no list here: the parser knows such lists from `-` alone.
         self.begin_block(TokenKind::BlockSequenceStart, "block sequence entries")?;
+        self.remove_simple_key()?;
         self.pass(TokenKind::BlockEntry, 1, true)
     }
 
     fn fetch_key(&mut self) -> Result<(), Error> {
         self.begin_block(TokenKind::BlockMappingStart, "mapping keys")?;
+        self.remove_simple_key()?;
         self.pass(TokenKind::Key, 1, self.flow == 0)
     }
 
@@ -299,20 +365,23 @@ impl<'t> Scanner<'t> {
     }
 
     fn fetch_value(&mut self) -> Result<(), Error> {
-        let key = match self.simple_keys.last().copied().flatten() {
-            Some(key) if self.is_still_possible(&key)? => key,
-            _ => {
-                self.begin_block(TokenKind::BlockMappingStart, "mapping values")
-                    .map_err(|error| error.caused_by(Cause::Indentation))?;
-                return self.pass(TokenKind::Value, 1, self.flow == 0);
+        let level = self.simple_keys.len() - 1;
+        let is_simple_key = self.is_key_possible(level)?;
+        if is_simple_key {
+            let key = self.simple_keys[level];
+            if key.collection {
+                // Go refuses it later, and misreads `[]: x`.
+                let message = "a map key must be a string, number or boolean";
+                return Err(Error::new(message, key.mark));
             }
-        };
-        self.insert(Some(key.token), Token { kind: TokenKind::Key, mark: key.mark });
-        self.roll_indent(key.mark, Some(key.token), TokenKind::BlockMappingStart);
-        if let Some(last) = self.simple_keys.last_mut() {
-            *last = None;
+            self.insert(Some(key.token), Token { kind: TokenKind::Key, mark: key.mark });
+            self.roll_indent(key.mark, Some(key.token), TokenKind::BlockMappingStart);
+            self.simple_keys[level].possible = false;
+        } else {
+            self.begin_block(TokenKind::BlockMappingStart, "mapping values")
+                .map_err(|error| error.caused_by(Cause::Indentation))?;
         }
-        self.pass(TokenKind::Value, 1, false)
+        self.pass(TokenKind::Value, 1, !is_simple_key && self.flow == 0)
     }
 
     /// Skips blanks, comments and line breaks.
@@ -426,8 +495,7 @@ fn no_colon(mark: Mark) -> Error {
 fn blanks(text: &[u8]) -> usize {
     const EIGHT: [u8; 8] = [b' '; 8];
     // Indentation is a third of the bytes of a CRD.
-    let eights = text.chunks_exact(EIGHT.len()).take_while(|chunk| *chunk == EIGHT);
-    let many = eights.count() * EIGHT.len();
+    let many = text.chunks_exact(8).take_while(|chunk| *chunk == EIGHT).count() * 8;
     many + text[many..].iter().take_while(|byte| **byte == b' ').count()
 }
 

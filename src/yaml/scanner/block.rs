@@ -14,6 +14,7 @@ enum Chomping {
 
 impl Scanner<'_> {
     pub(super) fn fetch_block_scalar(&mut self) -> Result<(), Error> {
+        self.remove_simple_key()?;
         self.simple_key_allowed = true;
         let mark = self.mark();
         let text = self.scan_block(mark)?;
@@ -26,7 +27,7 @@ impl Scanner<'_> {
         self.pos += 1;
         let (chomping, increment) = self.scan_block_header(start)?;
         // 0 until the first line with text shows it.
-        let parent = usize::try_from(self.indent).unwrap_or_default();
+        let parent = usize::try_from(self.indent).unwrap_or(0);
         let mut indent = if increment > 0 { parent + increment } else { 0 };
 
         let mut text = String::new();
@@ -35,7 +36,7 @@ impl Scanner<'_> {
         let mut line_break = "";
         // Lines that begin with a blank are not folded.
         let mut after_blank = false;
-        while self.mark().indentation() == indent {
+        while self.mark().indentation() == indent && self.byte(self.pos) != 0 {
             let blank = self.is_blank(self.pos);
             if !literal && !after_blank && !blank && line_break == "\n" {
                 if trailing.is_empty() {
@@ -104,7 +105,7 @@ impl Scanner<'_> {
         breaks: &mut String,
         start: Mark,
     ) -> Result<(), Error> {
-        let mut deepest = 1;
+        let mut deepest = 0;
 
         // Without an indentation indicator, libyaml takes the deepest of the leading lines,
         // including empty ones.
@@ -125,7 +126,7 @@ impl Scanner<'_> {
         }
         if *indent == 0 {
             // At least one more than the parent's.
-            *indent = deepest.max(usize::try_from(self.indent + 1).unwrap_or_default());
+            *indent = deepest.max(usize::try_from(self.indent + 1).unwrap_or(0)).max(1);
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
-        self.save_simple_key()?;
+        self.save_simple_key(false)?;
         self.simple_key_allowed = false;
         let mark = self.mark();
         let text = self.scan_plain()?;
@@ -59,7 +59,7 @@ impl<'t> Scanner<'t> {
         let mut stops = memchr::memchr2_iter(b':', b'#', line);
         let stop = stops.find(|stop| match line[*stop] {
             b':' => is_blank(*stop + 1),
-            _ => is_blank(stop.wrapping_sub(1)),
+            _ => *stop == 0 || is_blank(*stop - 1),
         });
         let follows = match stop {
             None => Follows::EndOfLine,
@@ -90,6 +90,7 @@ impl<'t> Scanner<'t> {
     fn fetch_plain_key(&mut self, end: usize, colon: usize) -> Result<(), Error> {
         let mark = self.mark();
         let text = &self.text[mark.offset..end];
+        self.remove_simple_key()?;
         self.roll_indent(mark, None, TokenKind::BlockMappingStart);
         // After an anchor or tag no key is allowed here, so no token waits, and these are in order.
         self.push(TokenKind::Key, mark);
@@ -104,7 +105,7 @@ impl<'t> Scanner<'t> {
 
     /// Scans a scalar that is all of the rest of a line; the next token is at `next`.
     fn fetch_plain_line(&mut self, end: usize, next: Mark) -> Result<(), Error> {
-        self.save_simple_key()?;
+        self.save_simple_key(false)?;
         let mark = self.mark();
         let text = &self.text[mark.offset..end];
         self.push(TokenKind::Plain(Cow::Borrowed(text)), mark);

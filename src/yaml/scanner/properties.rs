@@ -9,7 +9,7 @@ const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl<'t> Scanner<'t> {
     pub(super) fn fetch_anchor(&mut self) -> Result<(), Error> {
-        self.save_simple_key()?;
+        self.save_simple_key(false)?;
         self.simple_key_allowed = false;
         let mark = self.mark();
         let alias = self.byte(self.pos) == b'*';
@@ -40,7 +40,7 @@ impl<'t> Scanner<'t> {
     }
 
     pub(super) fn fetch_tag(&mut self) -> Result<(), Error> {
-        self.save_simple_key()?;
+        self.save_simple_key(false)?;
         self.simple_key_allowed = false;
         let mark = self.mark();
         let tag = self.scan_tag(mark)?;

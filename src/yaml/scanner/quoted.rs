@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 impl<'t> Scanner<'t> {
     pub(super) fn fetch_quoted(&mut self) -> Result<(), Error> {
-        self.save_simple_key()?;
+        self.save_simple_key(false)?;
         self.simple_key_allowed = false;
         let mark = self.mark();
         let text = match self.scan_unbroken() {
@@ -96,16 +96,16 @@ impl<'t> Scanner<'t> {
             text.push_str(&self.text[run..self.pos]);
 
             match self.byte(self.pos) {
-                b'\'' if self.byte(self.pos + 1) == b'\'' => {
+                b'\'' if quote == b'\'' && self.byte(self.pos + 1) == b'\'' => {
                     text.push('\'');
                     self.pos += 2;
                 }
-                b'\\' if self.is_break(self.pos + 1) => {
+                b'\\' if quote == b'"' && self.is_break(self.pos + 1) => {
                     self.pos += 1;
                     self.skip_break();
                     return Ok(true);
                 }
-                b'\\' => text.push(self.scan_escape(start)?),
+                b'\\' if quote == b'"' => text.push(self.scan_escape(start)?),
                 _ => return Ok(false),
             }
         }
