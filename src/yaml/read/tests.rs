@@ -529,6 +529,15 @@ fn errors_name_problem_and_place() {
             &[("3:1", "a: 1\n...\n@\n")],
         ),
         (
+            // An indicator ends the text before what follows it is looked at.
+            "found more after the end of the document, which Kubernetes would drop without a word: `}`",
+            &[("1:3", "''}\n\t"), ("1:3", "! }? 1e3|-")],
+        ),
+        (
+            "found more after the end of the document, which Kubernetes would drop without a word: `,`",
+            &[("1:5", "''  ,` ")],
+        ),
+        (
             "found more after the end of the document, which Kubernetes would drop without a word: a scalar",
             &[("2:5", "a\n... b: c\n"), ("2:1", "[]\n~\n")],
         ),
