@@ -204,23 +204,22 @@ mod tests {
             ("b", None, false),
             ("", None, false),
         ] {
-            let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
-            let mut unit = sample::overlay(&format!("{map}\n---\n{map}"));
-            unit.objects[1].when = when;
-            let metadata = map_mut(&mut unit.objects[1].root, &["metadata"]).unwrap();
-            metadata.insert("name".to_owned(), Expr::Values(path("name")).into());
-            for (key, value) in
-                [("name", json!(default)), ("on", json!(true)), ("off", json!(false))]
-            {
-                unit.values.push(ValueSpec::new(path(key), value, json!({}), String::new()));
+            for part in ["name", "namespace"] {
+                let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: a}}";
+                let mut unit = sample::overlay(&format!("{map}\n---\n{map}"));
+                unit.objects[1].when = when.clone();
+                let metadata = map_mut(&mut unit.objects[1].root, &["metadata"]).unwrap();
+                metadata.insert(part.to_owned(), Expr::Values(path("given")).into());
+                let values =
+                    [("given", json!(default)), ("on", json!(true)), ("off", json!(false))];
+                for (key, value) in values {
+                    unit.values.push(ValueSpec::new(path(key), value, json!({}), String::new()));
+                }
+                let mut diagnostics = Diagnostics::new();
+                check_names(&mut unit, &Context::default(), &mut diagnostics);
+                let found = sample::messages(&diagnostics).len();
+                assert_eq!(found, usize::from(is_duplicate), "{part} {default}");
             }
-            let mut diagnostics = Diagnostics::new();
-            check_names(&mut unit, &Context::default(), &mut diagnostics);
-            assert_eq!(
-                sample::messages(&diagnostics).len(),
-                usize::from(is_duplicate),
-                "{default}"
-            );
         }
     }
 

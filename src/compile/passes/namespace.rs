@@ -355,6 +355,11 @@ metadata: {{name: webhook-service}}
                 (group("system:serviceaccounts:other"), "name", "system:serviceaccounts:other"),
                 (group("widget-system"), "name", "widget-system"),
                 ("{kind: User, name: shipped}".to_owned(), "name", "shipped"),
+                (
+                    group("system:serviceaccount:widget-lab:a"),
+                    "name",
+                    "system:serviceaccount:widget-lab:a",
+                ),
                 (user("widget-system:other"), "name", "system:serviceaccount:widgets:other"),
                 (user("elsewhere:pods"), "name", "system:serviceaccount:widgets:pods"),
                 (user("elsewhere:other"), "name", "system:serviceaccount:elsewhere:other"),
