@@ -385,7 +385,10 @@ fn faults_of_manifests_outside_of_bundles() {
         ("a: ]\n", "fix the file: it must be YAML or JSON"),
         ("apiVersion: v1\nkind: List\nitems: [5]\n", document),
         ("apiVersion: v1\nkind: List\nitems: [{kind: Pod}]\n", document),
-        ("apiVersion: v1\nkind: ConfigMap\n", document),
+        (
+            "apiVersion: v1\nkind: ConfigMap\n",
+            "set a name: Helm and OLM install objects by name, not generateName",
+        ),
     ] {
         for file in ["rendered.yaml", "/tmp/rendered.yaml", "manifests/rendered.yaml"] {
             let mut diagnostics = Diagnostics::new();
