@@ -28,7 +28,7 @@ const ZERO_IS_VALID: [(&str, &str); 7] = [
 
 /// Fields that a type does not require, but the API server: at least one of them. The types, and so the
 /// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
-const REQUIRED_BY_SERVER: [(&str, &[&str]); 14] = [
+const REQUIRED_BY_SERVER: [(&str, &[&str]); 25] = [
     ("AggregationRule", &["clusterRoleSelectors"]),
     ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
     ("EnvFromSource", &["configMapRef", "secretRef"]),
@@ -36,7 +36,17 @@ const REQUIRED_BY_SERVER: [(&str, &[&str]); 14] = [
         "EnvVarSource",
         &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
     ),
+    ("Ingress", &["spec"]),
+    ("IngressBackend", &["resource", "service"]),
+    ("IngressClass", &["spec"]),
+    ("IngressClassSpec", &["controller"]),
+    ("IngressServiceBackend", &["port"]),
+    ("IngressSpec", &["defaultBackend", "rules"]),
+    ("Job", &["spec"]),
+    ("JobTemplateSpec", &["spec"]),
     ("NetworkPolicyPeer", &["ipBlock", "namespaceSelector", "podSelector"]),
+    ("PersistentVolumeClaim", &["spec"]),
+    ("Pod", &["spec"]),
     ("PodTemplateSpec", &["spec"]),
     ("Probe", &["exec", "grpc", "httpGet", "tcpSocket"]),
     ("RuleWithOperations", &["apiGroups"]),
@@ -45,6 +55,7 @@ const REQUIRED_BY_SERVER: [(&str, &[&str]); 14] = [
     ("RuleWithOperations", &["resources"]),
     ("SecretVolumeSource", &["secretName"]),
     ("Service", &["spec"]),
+    ("ServiceBackendPort", &["name", "number"]),
     ("WebhookClientConfig", &["service", "url"]),
 ];
 
