@@ -54,6 +54,9 @@ fn missing(object: &Json) -> Vec<String> {
 #[test]
 fn fields_that_only_the_server_requires() {
     let key = json!({"key": "a", "name": "a"});
+    let pods = json!({"spec": {"containers": [{"name": "a"}]}});
+    let networking = "networking.k8s.io/v1";
+    let ingress = |spec: Json| json!({"apiVersion": networking, "kind": "Ingress", "spec": spec});
     let rule = |without: &str| {
         let mut rule = json!({
             "apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["as"],
@@ -114,6 +117,49 @@ fn fields_that_only_the_server_requires() {
             json!({"secretName": "a"}),
         ),
         (json!({"apiVersion": "v1", "kind": "Service"}), "", json!({"spec": {}})),
+        (json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim"}), "", json!({"spec": {}})),
+        (json!({"apiVersion": "v1", "kind": "Pod"}), "", json!({"spec": pods["spec"]})),
+        (json!({"apiVersion": "batch/v1", "kind": "Job"}), "", json!({"spec": {"template": pods}})),
+        (
+            json!({"apiVersion": "batch/v1", "kind": "CronJob", "spec": {"schedule": "a", "jobTemplate": {}}}),
+            "/spec/jobTemplate",
+            json!({"spec": {"template": pods}}),
+        ),
+        (
+            json!({"apiVersion": networking, "kind": "IngressClass"}),
+            "",
+            json!({"spec": {"controller": "a"}}),
+        ),
+        (
+            json!({"apiVersion": networking, "kind": "IngressClass", "spec": {}}),
+            "/spec",
+            json!({"controller": "a"}),
+        ),
+        (
+            json!({"apiVersion": networking, "kind": "Ingress"}),
+            "",
+            json!({"spec": {"rules": [{}]}}),
+        ),
+        (
+            ingress(json!({})),
+            "/spec",
+            json!({"defaultBackend": {"resource": {"kind": "A", "name": "a"}}, "rules": [{}]}),
+        ),
+        (
+            ingress(json!({"defaultBackend": {}})),
+            "/spec/defaultBackend",
+            json!({"resource": {"kind": "A", "name": "a"}, "service": {"name": "a", "port": {"number": 1}}}),
+        ),
+        (
+            ingress(json!({"defaultBackend": {"service": {"name": "a"}}})),
+            "/spec/defaultBackend/service",
+            json!({"port": {"number": 1}}),
+        ),
+        (
+            ingress(json!({"defaultBackend": {"service": {"name": "a", "port": {}}}})),
+            "/spec/defaultBackend/service/port",
+            json!({"name": "a", "number": 1}),
+        ),
         (
             json!({
                 "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
