@@ -1,7 +1,7 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
 use super::type_walk::{MissingField, walk};
-use crate::ir::{Step, path_of, read_as, truth};
+use crate::ir::{Step, group_of, path_of, read_as, truth};
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
@@ -115,7 +115,7 @@ pub fn checked_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Returns the `apiVersion` of a built-in kind: this one if Kubernetes serves it, else the current one
 /// of its group; `None` for other kinds.
 pub fn served_version(api_version: &str, kind: &str) -> Option<&'static str> {
-    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let group = group_of(api_version);
     let of_kind = || TYPES.iter().filter(|row| (row.0, row.2) == (group, kind));
     let row = of_kind().find(|row| row.1 == api_version).or_else(|| of_kind().next());
     row.map(|(_, version, ..)| *version)

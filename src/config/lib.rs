@@ -42,7 +42,7 @@ pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, Verif
 use crate::diag::Span;
 use crate::ir::Ignore;
 use bundle2chart_jq as jq;
-use bundle2chart_model::{diag, ir, regular_file};
+use bundle2chart_model::{diag, escape, ir, regular_file};
 use bundle2chart_yaml as yaml;
 use std::path::PathBuf;
 

@@ -15,8 +15,8 @@ use super::tables::settings::Defaults;
 use super::tables::{deploy, mirror, registry, verify};
 use super::{BundleConfig, Config, ServingConfig, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::escape::login::logins;
 use crate::serving;
-use bundle2chart_model::escape::login::logins;
 use check::Draft;
 use std::ops::Range;
 use std::path::Path;
@@ -107,7 +107,7 @@ fn passwords(source: &Arc<SourceText>) -> impl Iterator<Item = Diagnostic> {
         Diagnostic::error(Code::InvalidValue, "a URL with a password")
             .at(Place::span(Span::new(source, login)))
             .hint(
-                "remove it, and make it invalid if the file was shared; registries are read with what \
+                "remove it, and revoke it if the file was shared; registries are read with what \
                 `podman login` or `docker login` stores",
             )
     })

@@ -1,8 +1,7 @@
 //! Builds objects from YAML with holes, with expressions for values that Helm fills in.
 
-use super::view::group_of;
 use super::*;
-use crate::ir::{Condition, Expr, Number, Origin, Part, ValueSpec, ValuesPath};
+use crate::ir::{Condition, Expr, Number, Origin, Part, ValueSpec, ValuesPath, group_of};
 
 /// Origin of serving objects.
 const ORIGIN: Origin = Origin::Added("serving");

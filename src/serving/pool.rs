@@ -1,7 +1,7 @@
 //! InferencePool, objectives and rewrites.
 
-use super::view::group_of;
 use super::*;
+use crate::ir::group_of;
 
 /// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {

@@ -18,7 +18,7 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     let values = unit.default_values();
     let release = Release { namespace: "", values: &values };
     for (index, object) in unit.objects.iter().enumerate() {
-        // By the values that its names are from, and as it is unless somebody changes them.
+        // With the paths of the values in its names, and with their defaults.
         let mut first = None;
         for id in BTreeSet::from([object.id(), by_default(object, &release)]) {
             let same = seen.entry(id).or_default();

@@ -110,7 +110,7 @@ impl ImageReference {
         }
     }
 
-    /// Returns the scheme that somebody wrote before a reference, and the reference without a login.
+    /// Splits a reference with a scheme, which it should not have, into both, and drops a login.
     pub fn scheme(text: &str) -> Option<(&str, &str)> {
         let (scheme, rest) = text.split_once("://")?;
         let start = text.len() - rest.len();

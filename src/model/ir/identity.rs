@@ -27,6 +27,11 @@ const MOVED_GROUPS: [(&str, &str, &str); 5] = [
     ("extensions", "NetworkPolicy", "networking.k8s.io"),
 ];
 
+/// Returns the group of an `apiVersion`; empty for the core group.
+pub fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// Returns true for API groups of Kubernetes itself, and for some of CRDs.
 pub fn may_be_built_in_group(group: &str) -> bool {
     // CRDs of Kubernetes' subprojects have such groups as well (`gateway.networking.k8s.io`), and
@@ -47,7 +52,7 @@ impl Identity {
         let kind = text("/kind");
         let version = text("/apiVersion");
         // Without the version: an upgrade may move an object to another one.
-        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let group = group_of(version);
         let group = MOVED_GROUPS
             .iter()
             .find(|(from, moved, _)| *from == group && *moved == kind)

@@ -29,7 +29,7 @@ pub use expr::{
     CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
     ImageParts, ImageReference, Part, ValuesPath,
 };
-pub use identity::{Identity, may_be_built_in_group};
+pub use identity::{Identity, group_of, may_be_built_in_group};
 pub use map::{Iter, Map};
 pub use names::dns_subdomain;
 pub use names::{is_label, is_label_key, is_label_value, label_fault};

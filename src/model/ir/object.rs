@@ -1,6 +1,6 @@
 //! Kubernetes objects with their provenance.
 
-use super::{Condition, Expr, Identity, Map, Step, Value};
+use super::{Condition, Expr, Identity, Map, Step, Value, group_of};
 use crate::diag::{Code, Diagnostic, Place};
 use std::fmt;
 
@@ -157,7 +157,7 @@ impl Object {
 
     /// API group; empty for the core group.
     pub fn group(&self) -> &str {
-        self.api_version().split_once('/').map_or("", |(group, _)| group)
+        group_of(self.api_version())
     }
 
     /// `kind`

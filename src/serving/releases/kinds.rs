@@ -1,9 +1,8 @@
 //! Kinds of the APIs, and the releases that serve them.
 
 use super::*;
-use crate::ir::{Value, steps, value_at};
+use crate::ir::{Value, group_of, steps, value_at};
 use crate::overlay;
-use crate::view::group_of;
 use std::cmp::Reverse;
 
 /// The CRDs of a project.

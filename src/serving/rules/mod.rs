@@ -31,7 +31,7 @@ pub(super) mod transfer;
 use crate::diag::suggest::{self, is_typo};
 use crate::diag::{Code, Severity};
 use crate::invariants::{ContainerContext, Context, Finding, Found, Reporter};
-use crate::ir::quantity;
+use crate::ir::{group_of, quantity};
 use crate::picker::{METRICS_PORT, PICKER_PORT};
 use crate::releases::hardware::HARDWARE;
 use crate::releases::image::{is_in, parts};
@@ -46,7 +46,7 @@ use crate::view::pods::{
     variable_or, volume_of, words,
 };
 use crate::view::shell::is_in_name;
-use crate::view::{Manifest, Picker, View, group_of, maps};
+use crate::view::{Manifest, Picker, View, maps};
 use engine::ranks;
 use gateway::pool_backends;
 use join::leader_of;

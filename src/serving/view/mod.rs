@@ -15,6 +15,7 @@ use super::releases::names::NAMES;
 use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
+use crate::ir::group_of;
 use config_map::{File, document};
 use flags::Flags;
 use index::Index;
@@ -91,11 +92,6 @@ impl std::fmt::Display for Manifest {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}/{}", self.kind(), self.name())
     }
-}
-
-/// Returns the group of an `apiVersion`; empty for the core group.
-pub(super) fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// An endpoint picker.
