@@ -59,7 +59,29 @@ pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<S
             let fixed = shape == ["spec", "loadBalancerClass"] && balanced(old) && balanced(new);
             fixed.then(|| format!("{}: immutable in a load balancer", shape.join(".")))
         }
+        "Pod" if shape.first() == Some(&"spec") && !is_mutable_in_pods(old, new, shape) => {
+            Some(format!("{}: immutable in a Pod", shape.join(".")))
+        }
         _ => None,
+    }
+}
+
+/// Returns true for the changes of a running pod's `spec` that the API server accepts: other images,
+/// added tolerations, and a deadline that is added or is earlier.
+fn is_mutable_in_pods(old: &Json, new: &Json, shape: &[&str]) -> bool {
+    let value = |object| at(object, shape).and_then(Json::as_i64);
+    match shape {
+        ["spec", "containers" | "initContainers", "[]", "image"] => true,
+        ["spec", "tolerations", ..] => {
+            let list = |object| at(object, &shape[..2]).and_then(Json::as_array);
+            let (old, new) = (list(old).into_iter().flatten(), list(new));
+            let mut old = old.map(|kept| new.is_some_and(|new| new.contains(kept)));
+            old.all(|is_kept| is_kept)
+        }
+        ["spec", "activeDeadlineSeconds"] => {
+            value(old).is_none_or(|old| value(new).is_some_and(|new| new <= old))
+        }
+        _ => false,
     }
 }
 

@@ -112,6 +112,8 @@ fn install_fixtures(cluster: &ControlPlane, helm: &Helm) -> Vec<Row> {
         let (created, _) = effects(&cluster.requests_since(mark), namespace);
         let _ = writeln!(seen, "{name}: installed");
         let examples = bundle.as_deref().map(charts::examples).unwrap_or_default();
+        // Helm does not wait for CRDs that are templates.
+        wait_for_crds(cluster);
         for (index, example) in examples.iter().enumerate() {
             let result = create(cluster, namespace, example);
             let _ = writeln!(seen, "  example {index}: {result}");

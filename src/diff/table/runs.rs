@@ -458,6 +458,10 @@ pub(super) fn objects() -> Vec<Case> {
     };
     let hook_that_stays =
         || json!({"helm.sh/hook": "pre-upgrade", "helm.sh/hook-delete-policy": "hook-failed"});
+    let pod = |spec: Json| one(object("v1", "Pod", "p", json!({"spec": spec})));
+    let image = |image: &str| json!({"name": "c", "image": image});
+    let tolerates = |key: &str| json!({"key": key, "operator": "Exists"});
+    let deadline = |seconds: u8| pod(json!({"activeDeadlineSeconds": seconds}));
     let kept = |policy: &str| {
         let mut claim = object("v1", "PersistentVolumeClaim", "x", json!({"spec": {}}));
         claim["metadata"]["annotations"] = json!({"helm.sh/resource-policy": policy});
@@ -523,6 +527,18 @@ pub(super) fn objects() -> Vec<Case> {
             [job("a", json!({})), job("b", hook_that_stays())],
             [job("a", json!({})), job("a", hook_that_stays())],
         ),
+        (
+            "immutable-field",
+            [pod(json!({"nodeName": "a"})), pod(json!({"nodeName": "b"}))],
+            [pod(json!({"containers": [image("a")]})), pod(json!({"containers": [image("b")]}))],
+        ),
+        (
+            "immutable-field",
+            [pod(json!({"tolerations": [tolerates("a")]})), pod(json!({}))],
+            [pod(json!({})), pod(json!({"tolerations": [tolerates("a")]}))],
+        ),
+        ("immutable-field", [deadline(5), deadline(6)], [deadline(6), deadline(5)]),
+        ("immutable-field", [deadline(5), pod(json!({}))], [pod(json!({})), deadline(5)]),
         ("object-kept", [kept("keep"), none()], [kept("no"), none()]),
         ("data-removed", [kept("no"), none()], [kept("keep"), none()]),
         ("immutable-field", [role_ref("a"), role_ref("b")], [role_ref("a"), role_ref("a")]),
