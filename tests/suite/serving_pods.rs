@@ -1596,14 +1596,6 @@ fn rows() -> Vec<Row> {
             "no kind ServiceMonitor",
         ),
         (
-            "a patch",
-            none(),
-            json!({"spec": {"selector": null, "template": {"metadata": null}}}),
-            vec![],
-            "serving-pod",
-            "no selector and no labels of pods",
-        ),
-        (
             "no selector",
             none(),
             json!({"spec": {"selector": null}}),
@@ -1782,4 +1774,21 @@ fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What a patch leaves to the object that kustomize merges it with is no error.
+#[test]
+fn patches_are_not_judged_as_whole_objects() {
+    let sidecar = json!({"name": "proxy", "image": image("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"), "args": ["--port=8000"]});
+    let container = json!({
+        "readinessProbe": {"httpGet": null, "periodSeconds": 9},
+        "volumeMounts": [{"name": "models", "mountPath": "/models"}],
+    });
+    let mut patch = workload(&container, &pods(&json!({"initContainers": [sidecar]})));
+    let whole = check("a whole object", &patch.to_string());
+    assert_eq!(whole.iter().count(), 3, "{}", human::render(&whole, false));
+    merge(&mut patch, &json!({"spec": {"selector": null}}));
+    let found = check("a patch", &patch.to_string());
+    let messages: Vec<&str> = found.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(messages, ["Deployment/chat has no selector"]);
 }

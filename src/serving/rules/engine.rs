@@ -2,6 +2,7 @@
 
 use super::probe::http_probes;
 use super::*;
+use crate::view::discovery::is_patch;
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
@@ -150,7 +151,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             found.push(message, hint);
         }
     }
-    for template in &view.templates {
+    for template in view.templates.iter().filter(|template| !is_patch(template.manifest)) {
         for (container, path) in items(template.spec, "initContainers", &template.spec_path) {
             let stays = text(container, "restartPolicy") == "Always";
             let commands = || template.commands(container, &view.budget);

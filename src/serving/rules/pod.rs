@@ -6,6 +6,7 @@ use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
+use crate::view::discovery::is_patch;
 use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
@@ -42,13 +43,9 @@ const IN_DNS: [(&str, &str); 2] = [("", "Service"), ("serving.kserve.io", "Infer
 
 /// Checks an object against its type, and its name.
 fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
-    let spec = manifest.spec();
-    let is_part = |pointer| spec.pointer(pointer).is_none();
-    // kustomize merges patches with an object that has them.
-    let is_workload = ["Deployment", "StatefulSet"].contains(&manifest.kind());
-    if is_workload && is_part("/selector") && is_part("/template/metadata/labels") {
-        let message = format!("{manifest} has no selector and no labels of pods");
-        let hint = "add them, or render the overlay that it is a patch of";
+    if is_patch(manifest) {
+        let message = format!("{manifest} has no selector");
+        let hint = "add it, or render the overlay that it is a patch of";
         let finding = found.push(owner, ".spec", message, hint).warning();
         finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
         return;

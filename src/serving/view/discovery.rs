@@ -87,12 +87,20 @@ fn role_label<'a>(manifest: &Manifest, role: Option<&'a Json>) -> Option<(&'stat
     name.filter(|name| !name.is_empty()).map(|name| ("role-name", name))
 }
 
-/// Returns true if a controller may add labels, variables, volumes, probes or arguments to the pods of this
-/// kind, as all but those of Kubernetes may: KubeRay adds shared memory and probes, KServe the arguments
-/// of the model to a runtime, rbg the fields of another template.
+/// Returns true if labels, variables, volumes, probes or arguments of the pods may be elsewhere:
+/// kustomize merges patches with an object, and all controllers but those of Kubernetes may add to
+/// pods, such as KubeRay shared memory and probes, KServe the arguments of the model to a runtime, rbg the
+/// fields of another template.
 pub(crate) fn is_completed(manifest: &Manifest) -> bool {
     const WHOLE: [&str; 4] = ["", "apps", "batch", "leaderworkerset.x-k8s.io"];
-    !WHOLE.contains(&manifest.group())
+    !WHOLE.contains(&manifest.group()) || is_patch(manifest)
+}
+
+/// Returns true for a Deployment, StatefulSet or DaemonSet without a selector, which the API server
+/// requires: most are patches, which kustomize merges with an object that has one.
+pub(crate) fn is_patch(manifest: &Manifest) -> bool {
+    let is_workload = ["Deployment", "StatefulSet", "DaemonSet"].contains(&manifest.kind());
+    is_workload && manifest.spec().get("selector").is_none()
 }
 
 /// A group of pods.
