@@ -257,8 +257,17 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
 
 /// Checks the invariants of third-party manifests.
 pub fn check_manifests(
+    manifests: Vec<Manifest>,
+    profile: &'static Profile,
+    diagnostics: &mut Diagnostics,
+) {
+    check_placed(manifests, profile, &|_, _| None, diagnostics);
+}
+
+fn check_placed(
     mut manifests: Vec<Manifest>,
     profile: &'static Profile,
+    placing: &invariants::Placing<'_>,
     diagnostics: &mut Diagnostics,
 ) {
     environment::resolve(&mut manifests);
@@ -270,7 +279,7 @@ pub fn check_manifests(
     for engine in engines.filter(|engine| engine.unjudged.is_some()) {
         engine.program = Program::Other;
     }
-    invariants::check(&view, |_| true, &|_, _| None, diagnostics);
+    invariants::check(&view, |_| true, placing, diagnostics);
 }
 
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.

@@ -2,14 +2,17 @@
 
 mod additions;
 mod breaking;
+mod defects;
 mod kserve;
+mod pods;
+mod selectors;
 mod sglang;
 
 use super::invariants::INVARIANTS;
-use super::{Manifest, check, check_manifests, compile, profile};
+use super::{Manifest, check, check_placed, compile, profile};
 use crate::config::Config;
 use crate::config::serving::ServingConfig;
-use crate::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
+use crate::diag::{Code, Diagnostics, Place, Severity, SourceText, Span, human};
 use crate::ir::{Release, Unit};
 use breaking::{BREAKING, LEADER, POD, WORKER, engine, flag};
 use serde_json::{Value as Json, json};
@@ -147,8 +150,17 @@ fn findings(objects: Vec<Json>) -> Diagnostics {
         .into_iter()
         .map(|json| Manifest { json, place: Place::file("objects.yaml") })
         .collect();
+    findings_of(manifests)
+}
+
+/// Returns the findings, each with a span that is named after its key of `[[serving]]`.
+fn findings_of(manifests: Vec<Manifest>) -> Diagnostics {
+    let placing = |_: usize, key: &'static str| {
+        let source = SourceText { name: key.to_owned(), text: String::new() };
+        Some(Span::new(&Arc::new(source), 0..0))
+    };
     let mut found = Diagnostics::new();
-    check_manifests(manifests, profile::newest(), &mut found);
+    check_placed(manifests, profile::newest(), &placing, &mut found);
     found
 }
 
@@ -178,10 +190,12 @@ fn our_own_charts_hold_every_invariant() {
 
 #[test]
 fn every_invariant_is_broken_by_a_change() {
+    let mut listing = BTreeSet::new();
     for breaking in BREAKING {
         let mut objects = objects(breaking.base);
         (breaking.change)(&mut objects);
         let found = findings(objects);
+        defects::list(&found, &mut listing);
         let shown = human::render(&found, false);
         let hit = found.iter().any(|d| {
             d.code == breaking.code
@@ -197,6 +211,7 @@ fn every_invariant_is_broken_by_a_change() {
         // Some mistakes break more than one invariant, but none breaks many.
         assert!(others.len() < 3, "{}: {others:?}\n{shown}", breaking.says);
     }
+    insta::assert_snapshot!(Vec::from_iter(listing).concat());
 }
 
 #[test]

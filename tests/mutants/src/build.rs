@@ -32,9 +32,10 @@ fn cargo(
     arguments: &[&str],
     crates: &[String],
 ) -> Result<Vec<Json>, String> {
-    // Tests of the suite and of `diff` run thousands of times, and the program is compiled once. Other
-    // unit tests are short.
-    let is_slow = crates.iter().any(|of| of == WORKSPACE || of == "--package=bundle2chart-diff");
+    // Tests of the suite, of `diff` and of `check-serving` run thousands of times, and the program is
+    // compiled once. Other unit tests are short.
+    let slow = [WORKSPACE, "--package=bundle2chart-diff", "--package=bundle2chart-serving"];
+    let is_slow = crates.iter().any(|of| slow.contains(&of.as_str()));
     let output = Command::new("cargo")
         .args(arguments)
         .args(crates)

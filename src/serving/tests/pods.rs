@@ -1,20 +1,21 @@
 //! Pods of engines that do not start or are not reached, each beside one that is sound.
 
-use super::serving_defects::check;
-use bundle2chart::diag::human;
+use super::defects::{check, list};
+use crate::diag::human;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// A change of the pods, with the code and a part of the message that must report it; none if it is sound.
-type Row = (&'static str, Json, Json, Vec<Json>, &'static str, &'static str);
+pub(super) type Row = (&'static str, Json, Json, Vec<Json>, &'static str, &'static str);
 
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-fn image(name: &str) -> String {
+pub(super) fn image(name: &str) -> String {
     format!("{name}@{DIGEST}")
 }
 
 /// Merges a patch into a value; null removes (RFC 7386).
-fn merge(value: &mut Json, patch: &Json) {
+pub(super) fn merge(value: &mut Json, patch: &Json) {
     let Some(patch) = patch.as_object() else {
         *value = patch.clone();
         return;
@@ -60,7 +61,7 @@ fn pods(spec: &Json) -> Json {
     json!({"spec": {"template": {"spec": spec}}})
 }
 
-fn object(version: &str, kind: &str, name: &str, more: &Json) -> Json {
+pub(super) fn object(version: &str, kind: &str, name: &str, more: &Json) -> Json {
     let mut object = json!({"apiVersion": version, "kind": kind});
     object["metadata"] = json!({"name": name, "namespace": "models"});
     merge(&mut object, more);
@@ -1761,11 +1762,14 @@ fn rows() -> Vec<Row> {
 
 #[test]
 fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
-    let mut wrong = String::new();
-    for (about, container, whole, others, code, says) in rows() {
+    let (mut wrong, mut listing) = (String::new(), BTreeSet::new());
+    for (about, container, whole, others, code, says) in
+        rows().into_iter().chain(super::selectors::rows())
+    {
         let all = [workload(&container, &whole)].into_iter().chain(others);
         let text = all.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n");
         let found = check(about, &text);
+        list(&found, &mut listing);
         let hit = found.iter().any(|one| one.code.as_str() == code && one.message.contains(says));
         let is_right = if code.is_empty() { found.is_empty() } else { hit };
         if !is_right {
@@ -1774,6 +1778,7 @@ fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+    insta::assert_snapshot!(Vec::from_iter(listing).concat());
 }
 
 /// What a patch leaves to the object that kustomize merges it with is no error.
