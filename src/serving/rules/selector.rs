@@ -324,9 +324,14 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                     && !others.any(|(_, other)| other.may_share_namespace(candidate.owner))
             };
             let elsewhere = selected(view, kind, &wanted, None).into_iter().find(is_free);
-            let are_of_pods = of_services && !selected(view, "Service", &wanted, near).is_empty();
+            let pods = of_services.then(|| selected(view, "Service", &wanted, near));
+            let pods = pods.unwrap_or_default();
+            // KServe gives the Services that it creates the labels of the pods.
+            if pods.iter().any(|candidate| is_completed(candidate.owner)) {
+                continue;
+            }
             let (hint, is_certain) = match (label, elsewhere, meant.next()) {
-                _ if are_of_pods => {
+                _ if !pods.is_empty() => {
                     let hint = "select by labels of the Service: these are labels of its pods";
                     (hint.to_owned(), true)
                 }

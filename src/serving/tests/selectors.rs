@@ -50,6 +50,22 @@ fn service_monitor(labels: &Json, endpoint: &Json) -> Vec<Json> {
     all
 }
 
+/// A service of KServe, whose controller creates a Service, and a ServiceMonitor by a label of both.
+fn kserve_monitor() -> Vec<Json> {
+    let model = json!({"name": "example/chat-8B", "uri": "hf://example/chat-8B"});
+    let service = object(
+        "serving.kserve.io/v1alpha2",
+        "LLMInferenceService",
+        "own",
+        &json!({"spec": {"model": model}}),
+    );
+    let labels = json!({"app.kubernetes.io/part-of": "llminferenceservice"});
+    let spec = json!({"selector": {"matchLabels": labels}, "endpoints": [{"port": "https"}]});
+    let mut all = selecting(MONITORS, "ServiceMonitor", "other", &spec);
+    all.push(service);
+    all
+}
+
 /// Puts objects into another namespace.
 fn elsewhere(mut objects: Vec<Json>, spec: &Json) -> Vec<Json> {
     for object in &mut objects {
@@ -162,6 +178,7 @@ pub(super) fn rows() -> Vec<Row> {
     // Labels of Services.
     row("a monitor of a Service", none(), none(), service_monitor(&json!({"tier": "models"}), &json!({"port": "http"})), sound);
     row("a monitor by labels of pods", none(), none(), service_monitor(&json!({"app": "chat"}), &json!({"port": "http"})), ("serving-selector", "selects no Services"));
+    row("a monitor of KServe's Service", none(), none(), kserve_monitor(), sound);
     row("a monitor of another port", none(), none(), service_monitor(&json!({"tier": "models"}), &json!({"port": "metrics"})), ("serving-selector", "which no selected Service has"));
     row("a monitor of a port of pods", none(), none(), service_monitor(&json!({"tier": "models"}), &json!({"targetPort": "metrics"})), sound);
 

@@ -96,11 +96,11 @@ pub(crate) fn is_completed(manifest: &Manifest) -> bool {
     !WHOLE.contains(&manifest.group()) || is_patch(manifest)
 }
 
-/// Returns true for a Deployment, StatefulSet or DaemonSet without a selector, which the API server
-/// requires: most are patches, which kustomize merges with an object that has one.
+/// Returns true for a Deployment, StatefulSet or DaemonSet of a file without a selector, which the API
+/// server requires: most are patches, which kustomize merges with an object that has one.
 pub(crate) fn is_patch(manifest: &Manifest) -> bool {
     let is_workload = ["Deployment", "StatefulSet", "DaemonSet"].contains(&manifest.kind());
-    is_workload && manifest.spec().get("selector").is_none()
+    manifest.place.file.is_some() && is_workload && manifest.spec().get("selector").is_none()
 }
 
 /// A group of pods.
