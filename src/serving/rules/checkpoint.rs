@@ -15,6 +15,11 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         let finding = found.push(message, "add `--enable-auto-tool-choice`").warning();
         finding.why("requests with `tool_choice: auto` get 400", "vLLM docs, tool calling");
     }
+    if let Some(word) = flags.surplus().filter(|word| !is_placeholder(word)) {
+        let message = format!("`{word}` is the value of no flag");
+        let finding = found.push(message, "remove it, or write its flag before it");
+        finding.why("the engine fails to start", "vLLM, arguments of `serve`");
+    }
     // A flag of several values takes the model after it as one of them.
     let names = flags.all("served-model-name");
     let taken = names.iter().skip(1).find(|name| name.contains('/'));

@@ -331,15 +331,14 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
 
 /// Checks that prefill and decode have compatible engines and KV caches.
 pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
-    for (_, pool) in view.pools() {
-        let selected = view.selected(pool);
-        let [decode, prefill] = ["decode", "prefill"]
-            .map(|role| selected.iter().find(|template| template.role() == Some(role)));
-        let (Some(decode), Some(prefill)) = (decode, prefill) else { continue };
+    for (prefill, decode) in view.pairs() {
         let (Some(one), Some(other)) = (&decode.engine, &prefill.engine) else { continue };
 
+        // Accelerators of two vendors have images of their own.
+        let [device, devices] =
+            [one, other].map(|engine| accelerators(engine.container).map(|(resource, _)| resource));
         let [image, others] = [one, other].map(|engine| text(engine.container, "image"));
-        if image != others {
+        if image != others && device == devices {
             let message = format!("prefill has image `{others}`, but decode has `{image}`");
             let path = format!("{}.image", other.path);
             found.push(prefill.owner, path, message, "use the same image for both").warning();
@@ -366,6 +365,15 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
                  longer prompts"
             );
             found.push(message, "use the same value for both");
+        }
+        // The pods of a pool are compared with each other.
+        let [decode, prefill] = [one, other].map(|engine| {
+            let name = engine.names().into_iter().next();
+            name.filter(|name| view.pools().next().is_none() && !is_placeholder(name))
+        });
+        if let Some((decode, prefill)) = differing(decode, prefill) {
+            let message = format!("prefill serves `{prefill}`, but decode `{decode}`");
+            found.push(message, "serve one model under one name");
         }
         if first.has("kv-transfer-config") != second.has("kv-transfer-config") {
             let message = "only one of prefill and decode has a `--kv-transfer-config`";

@@ -41,6 +41,20 @@ fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
 /// validateInferenceServiceName).
 const IN_DNS: [(&str, &str); 2] = [("", "Service"), ("serving.kserve.io", "InferenceService")];
 
+/// Reports a kind, or its version, that is nearly one of Kubernetes.
+fn misspelt(owner: usize, manifest: &Manifest, found: &mut Found) {
+    let (version, kind) = (manifest.api_version(), manifest.kind());
+    let near = |(known, of_kind): &(&str, &str)| {
+        let of_group = group_of(known) == manifest.group();
+        *of_kind == kind && is_typo(known, version) || of_group && is_typo(of_kind, kind)
+    };
+    let is_unknown = bundle::served_version(version, kind) != Some(version);
+    if let Some((known, of_kind)) = bundle::checked_kinds().find(near).filter(|_| is_unknown) {
+        let message = format!("apiVersion `{version}` has no kind {kind}");
+        found.push(owner, ".kind", message, format!("write `{of_kind}` of `{known}`"));
+    }
+}
+
 /// Checks an object against its type, and its name.
 fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     if is_patch(manifest) {
@@ -55,6 +69,7 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
             format!("apiVersion `{}` has no kind {}", manifest.api_version(), manifest.kind());
         found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
     }
+    misspelt(owner, manifest, found);
     claims(owner, manifest, found);
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));

@@ -209,8 +209,13 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         let mut unused = unused.get(kind).cloned().unwrap_or_default();
         unused.retain(|object| object.may_share_namespace(manifest));
         let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
-        // An object of this kind that nothing uses, with nearly the same name.
-        if let Some(near) = unused.iter().map(|one| one.name()).find(|near| is_typo(name, near)) {
+        // An object of this kind that nothing uses, or an account of other pods, with nearly the same
+        // name.
+        let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
+        let accounts = accounts.filter(|_| *kind == "ServiceAccount");
+        let accounts = accounts.filter(|account| account.may_share_namespace(manifest));
+        let mut known = unused.iter().copied().chain(accounts).map(Manifest::name);
+        if let Some(near) = known.find(|near| is_typo(name, near)) {
             found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
             continue;
         }

@@ -63,6 +63,21 @@ impl Flags {
         self.list.is_empty() || self.has("help") || self.has("version") || pairs.any(is_free)
     }
 
+    /// Returns a word after the model that no flag takes as its value. Parsers of Python take several
+    /// words for a flag only if none of them follows a `=`.
+    pub(crate) fn surplus(&self) -> Option<&str> {
+        let is_switch = |flag: &str| self.names.is_some_and(|names| names.is_switch(flag));
+        let takes_none = |(index, word): (usize, &String)| match name_of(word) {
+            Some(flag) => flag.contains('=') || word.starts_with("--") && is_switch(flag),
+            // The model.
+            None => index == 0,
+        };
+        let words = self.raw.iter().enumerate().zip(self.raw.iter().skip(1));
+        let is_value = |word: &str| name_of(word).is_none() && !word.contains(UNKNOWN);
+        let mut surplus = words.filter(|(before, word)| takes_none(*before) && is_value(word));
+        surplus.next().map(|(_, word)| word.as_str()).filter(|_| self.begin_with_value())
+    }
+
     /// Parses the flags of an engine, which takes abbreviations of the names that it accepts, if they are
     /// known.
     pub(crate) fn of_engine(words: &[String], names: Option<Names>) -> Flags {
