@@ -3,6 +3,7 @@
 mod additions;
 mod breaking;
 mod defects;
+mod engines;
 mod kserve;
 mod pods;
 mod selectors;

@@ -2,7 +2,7 @@
 //! and changes that are no defect.
 
 use super::{Manifest, findings_of};
-use crate::diag::{Diagnostic, Diagnostics, Severity, human};
+use crate::diag::{Diagnostics, Severity, human};
 use crate::ir::Release;
 use crate::{bundle, placeholders};
 use serde_json::Value as Json;
@@ -542,11 +542,13 @@ fn stack(name: &str) -> String {
     text.to_owned()
 }
 
-/// Returns the findings without notes, which say what is not known, such as the version of an image of a
-/// vendor.
-pub(super) fn check(name: &str, text: &str) -> Diagnostics {
-    let known = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note;
-    all_found(name, text).into_iter().filter(known).collect()
+fn check(name: &str, text: &str) -> Diagnostics {
+    without_notes(all_found(name, text))
+}
+
+/// Leaves out notes, which say what is not known, such as the version of an image of a vendor.
+pub(super) fn without_notes(found: Diagnostics) -> Diagnostics {
+    found.into_iter().filter(|found| found.severity != Severity::Note).collect()
 }
 
 /// Adds each finding as two lines: its key of `[[serving]]`, path and message, and its hint.
