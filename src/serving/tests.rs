@@ -6,6 +6,7 @@ mod defects;
 mod engines;
 mod kserve;
 mod pods;
+mod routes;
 mod selectors;
 mod sglang;
 

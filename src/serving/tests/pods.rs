@@ -1,6 +1,7 @@
 //! Pods of engines that do not start or are not reached, each beside one that is sound.
 
 use super::defects::{all_found, list, without_notes};
+use super::{engines, routes, selectors};
 use crate::diag::human;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -127,7 +128,7 @@ fn isolated(port: &Json) -> Vec<Json> {
 }
 
 /// A route to the pods in their namespace, with a Gateway of another one.
-fn routed(labels: &Json, class: &str, backend: &str) -> Vec<Json> {
+pub(super) fn routed(labels: &Json, class: &str, backend: &str) -> Vec<Json> {
     let selector = json!({"matchLabels": {"access": "models"}});
     let allowed = json!({"namespaces": {"from": "Selector", "selector": selector}});
     let listener =
@@ -1773,7 +1774,7 @@ fn rows() -> Vec<Row> {
 fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
     let (mut wrong, mut listing) = (String::new(), BTreeSet::new());
     for (about, container, whole, others, code, says) in
-        rows().into_iter().chain(super::selectors::rows()).chain(super::engines::rows())
+        [rows(), selectors::rows(), engines::rows(), routes::rows()].into_iter().flatten()
     {
         let all = [workload(&container, &whole)].into_iter().chain(others);
         let text = all.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n");
