@@ -4,6 +4,7 @@ mod additions;
 mod breaking;
 mod defects;
 mod engines;
+mod groups;
 mod kserve;
 mod pods;
 mod routes;

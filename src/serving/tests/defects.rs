@@ -547,7 +547,7 @@ fn check(name: &str, text: &str) -> Diagnostics {
 }
 
 /// Leaves out notes, which say what is not known, such as the version of an image of a vendor.
-pub(super) fn without_notes(found: Diagnostics) -> Diagnostics {
+fn without_notes(found: Diagnostics) -> Diagnostics {
     found.into_iter().filter(|found| found.severity != Severity::Note).collect()
 }
 
@@ -773,6 +773,7 @@ fn front(selector: &str) -> String {
 
 #[test]
 fn members_of_groups() {
+    let mut listing = BTreeSet::new();
     let found = check("group", RAY);
     assert!(!found.has_errors(), "{}", human::render(&found, false));
     for (from, to, message) in [
@@ -817,6 +818,7 @@ fn members_of_groups() {
     ] {
         assert!(RAY.contains(from), "{from}");
         let found = check("group", &RAY.replace(from, to));
+        list(&found, &mut listing);
         let shown = human::render(&found, false);
         assert_eq!(found.has_errors(), !message.is_empty(), "{from} -> {to}\n{shown}");
         assert!(shown.contains(message), "{from} -> {to}\n{shown}");
@@ -829,6 +831,7 @@ fn members_of_groups() {
         let shown = human::render(&check("group", &changed), false);
         assert_eq!(shown.contains("nothing sets the variable"), is_found, "{shown}");
     }
+    insta::assert_snapshot!(Vec::from_iter(listing).concat());
 }
 
 /// A group whose leader has no engine: the workers are the nodes.

@@ -7,7 +7,7 @@ use crate::diag::human;
 use serde_json::{Value as Json, json};
 
 /// The container of vLLM with flags, for a number of devices.
-fn vllm(devices: &Json, flags: &[&str]) -> Json {
+pub(super) fn vllm(devices: &Json, flags: &[&str]) -> Json {
     let command: Vec<&str> =
         ["vllm", "serve", "example/chat-8B"].iter().chain(flags).copied().collect();
     let mut container = started(devices, &command);
@@ -22,7 +22,7 @@ fn started(devices: &Json, command: &[&str]) -> Json {
 }
 
 /// A volume for shared memory.
-fn shared() -> Json {
+pub(super) fn shared() -> Json {
     pods(&json!({"volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}]}))
 }
 
@@ -32,7 +32,7 @@ fn spec(container: &Json) -> Json {
 }
 
 /// A group whose leader and workers have these flags.
-fn group(size: u32, leader: &[&str], workers: &[&str]) -> Vec<Json> {
+pub(super) fn group(size: u32, leader: &[&str], workers: &[&str]) -> Vec<Json> {
     let [leaders, mut others] = [leader, workers].map(|flags| spec(&vllm(&json!(1), flags)));
     // Workers have no server.
     merge(&mut others["containers"][0], &json!({"startupProbe": null, "readinessProbe": null}));

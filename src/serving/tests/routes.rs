@@ -200,6 +200,67 @@ pub(super) fn rows() -> Vec<Row> {
     row("a grant for another Service", granted(Some(json!({"group": "", "kind": "Service", "name": "near"}))), wrong("no ReferenceGrant lets HTTPRoute/chat use Service/far"));
     row("a grant for another kind", granted(Some(json!({"group": "", "kind": "Secret"}))), wrong("no ReferenceGrant lets HTTPRoute/chat use Service/far"));
     row("a backend of another namespace that is not there", to(json!({"namespace": "data"})), sound);
+
+    // Two routes to pools.
+    let twice = |one: Json, other: Json| [("one", one), ("other", other)].map(|(name, spec)| {
+        let rule = json!({"backendRefs": [{"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "others"}]});
+        let mut all = json!({"parentRefs": [{"name": "cluster"}], "rules": [rule]});
+        if let Some(matches) = spec.get("matches") {
+            all["rules"][0]["matches"] = matches.clone();
+        }
+        merge(&mut all, &spec["spec"]);
+        object(GATEWAY_API, "HTTPRoute", name, &json!({"spec": all}))
+    }).to_vec();
+    let matches = |one: Json| json!({"spec": {}, "matches": [one]});
+    let headers = |all: &[(&str, &str)]| {
+        let all: Vec<Json> = all.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+        matches(json!({"headers": all}))
+    };
+    let query = |value: &str| matches(json!({"queryParams": [{"name": "model", "value": value}]}));
+    let spec = |spec: Json| json!({"spec": spec});
+    let parent = |one: Json| spec(json!({"parentRefs": [one]}));
+    let path = |kind: &str, value: &str| matches(json!({"path": {"type": kind, "value": value}}));
+    let same = ("serving-route", "HTTPRoute/one and HTTPRoute/other both match");
+    let differ = ("!", same.1);
+    for (one, other, expected) in [
+        (path(prefix, "/v1"), path(prefix, "/v1"), same),
+        (path(prefix, "/v1"), path("Exact", "/v1"), differ),
+        (path(prefix, "/v1"), path(prefix, "/v2"), differ),
+        (path(prefix, "/"), spec(none()), same),
+        (matches(json!({"path": {"value": "/"}})), spec(none()), same),
+        (headers(&[("A", "x"), ("B", "y")]), headers(&[("b", "y"), ("a", "x")]), same),
+        (headers(&[("A", "x")]), headers(&[("A", "y")]), differ),
+        (headers(&[("A", "x")]), headers(&[("B", "x")]), differ),
+        (query("a"), query("a"), same),
+        (query("a"), query("b"), differ),
+        (matches(json!({"method": "GET"})), matches(json!({"method": "GET"})), same),
+        (matches(json!({"method": "GET"})), matches(json!({"method": "POST"})), differ),
+        (spec(json!({"hostnames": ["a.example.com"]})), spec(json!({"hostnames": ["a.example.com"]})), same),
+        (spec(json!({"hostnames": ["a.example.com"]})), spec(json!({"hostnames": ["b.example.com"]})), differ),
+        (spec(json!({"hostnames": ["*"]})), spec(none()), same),
+        (parent(json!({"name": "cluster", "namespace": "models"})), spec(none()), same),
+        (parent(json!({"name": "cluster", "namespace": "other"})), spec(none()), differ),
+        (parent(json!({"name": "more"})), spec(none()), differ),
+        (parent(json!({"name": "cluster", "sectionName": "http"})), spec(none()), differ),
+    ] {
+        row("two routes", twice(one, other), expected);
+    }
+
+    // Kinds that are not read.
+    for (version, expected) in [("example.com/v1", ("serving-unread", "Own/own is not checked: unknown kind")), ("keda.sh/v1", ("!", "unknown kind")), ("monitoring.coreos.com/v1", ("!", "unknown kind")), ("orchestration.aibrix.ai/v1", ("!", "unknown kind")), ("ray.io/v1", ("!", "unknown kind"))] {
+        row(version, vec![object(version, "Own", "own", &json!({"spec": {"image": "example.com/own:1"}}))], expected);
+    }
+    for key in ["image", "model", "modelId", "modelName", "args", "command", "engine", "engineConfig"] {
+        row(key, vec![object("example.com/v1", "Own", key, &json!({"spec": {key: "x"}}))], ("serving-unread", "is not checked: unknown kind"));
+    }
+    row("size", vec![object("example.com/v1", "Own", "size", &json!({"spec": {"size": 1}}))], ("!", "unknown kind"));
+    let presets = "serving.kserve.io/v1alpha2";
+    let container = json!({"name": "main", "image": "example.com/own:1", "resources": {"limits": {"nvidia.com/gpu": 1}}});
+    let preset = object(presets, "LLMInferenceServiceConfig", "own", &json!({"spec": {"template": {"containers": [container]}}}));
+    let uses = object(presets, "LLMInferenceService", "own", &json!({"spec": {"model": {"uri": "hf://example/chat"}}}));
+    let unread = "pods of LLMInferenceServiceConfig/own are not checked";
+    row("a preset", vec![preset.clone()], ("serving-unread", unread));
+    row("a preset with a service", vec![preset, uses], ("!", unread));
     rows
 }
 
