@@ -3,8 +3,11 @@
 mod additions;
 mod breaking;
 mod defects;
+mod engines;
+mod groups;
 mod kserve;
 mod pods;
+mod routes;
 mod selectors;
 mod sglang;
 

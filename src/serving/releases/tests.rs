@@ -166,6 +166,11 @@ fn relations_of_flags() {
         none(&sglang("v0.5.9", &format!("{chunks} --{flag}=flashmla")));
     }
     none(&sglang("v0.5.9", "--nnodes=$(NODES)"));
+    let attention = "--tp-size 2 --dp-size 3 --enable-dp-attention";
+    one(&sglang("v0.5.22", attention), Kind::Refused, "is 2, not divisible by", "");
+    for flag in ["attn-dp-size", "attention-data-parallel-size"] {
+        none(&sglang("v0.5.22", &format!("{attention} --{flag} 2")));
+    }
 
     for (version, line) in [
         ("v0.23.0", "--max-loras 4 --max-cpu-loras=4 --cpu-offload-gb=0"),
@@ -237,6 +242,15 @@ fn tables_are_read_as_a_whole() {
             // SGLang's flags are found by their long names.
             let is_flag = flags.contains_key(flag) || key == "sglang";
             assert!(is_flag || flag.starts_with("VLLM_"), "{key}: {name}");
+            // Flags are found by their full names.
+            let conditions = written.as_object().expect(name).values();
+            let conditions = conditions.flat_map(|facts| {
+                let maps = ["only", "unless", "usual"].map(|part| facts[part].as_object());
+                maps.into_iter().flatten().flat_map(|map| map.keys().map(String::as_str))
+            });
+            for one in words.iter().copied().chain(conditions) {
+                assert_eq!(full_name(one), None, "{key}: {name}");
+            }
         }
         let plugins = json["plugins"].as_object().map_or(0, serde_json::Map::len);
         let read = match key {

@@ -19,7 +19,8 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     let dp = engine.number("data-parallel-size", 1)?;
     if engine.program == Program::Sglang {
         // With attention data parallelism, ranks of both kinds share devices.
-        let shares = flags.is_on("enable-dp-attention") && !flags.has("attn-dp-size");
+        let shares =
+            flags.is_on("enable-dp-attention") && !flags.has("attention-data-parallel-size");
         let replicas = if shares { 1 } else { dp };
         let nodes = engine.number("nnodes", 1)?;
         return tp.checked_mul(pp)?.checked_mul(replicas).map(|all| all / nodes.max(1));

@@ -63,7 +63,10 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         text(backend, "kind") == "InferencePool"
             || behind(view, route, backend).iter().any(|pods| pods.engine.is_some())
     });
-    let mut paths = list(rule, "matches").iter().filter_map(|one| text_at(one, "/path/value"));
+    // A pattern may match any paths.
+    let is_pattern = |one: &&Json| text_at(one, "/path/type") == Some("RegularExpression");
+    let matches = list(rule, "matches").iter().filter(|one| !is_pattern(one));
+    let mut paths = matches.filter_map(|one| text_at(one, "/path/value"));
     // Filters of the implementation may rewrite, too.
     let is_foreign = |path: &&str| {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();

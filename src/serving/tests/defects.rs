@@ -2,7 +2,7 @@
 //! and changes that are no defect.
 
 use super::{Manifest, findings_of};
-use crate::diag::{Diagnostic, Diagnostics, Severity, human};
+use crate::diag::{Diagnostics, Severity, human};
 use crate::ir::Release;
 use crate::{bundle, placeholders};
 use serde_json::Value as Json;
@@ -542,11 +542,13 @@ fn stack(name: &str) -> String {
     text.to_owned()
 }
 
-/// Returns the findings without notes, which say what is not known, such as the version of an image of a
-/// vendor.
 pub(super) fn check(name: &str, text: &str) -> Diagnostics {
-    let known = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note;
-    all_found(name, text).into_iter().filter(known).collect()
+    without_notes(all_found(name, text))
+}
+
+/// Leaves out notes, which say what is not known, such as the version of an image of a vendor.
+fn without_notes(found: Diagnostics) -> Diagnostics {
+    found.into_iter().filter(|found| found.severity != Severity::Note).collect()
 }
 
 /// Adds each finding as two lines: its key of `[[serving]]`, path and message, and its hint.
@@ -771,6 +773,7 @@ fn front(selector: &str) -> String {
 
 #[test]
 fn members_of_groups() {
+    let mut listing = BTreeSet::new();
     let found = check("group", RAY);
     assert!(!found.has_errors(), "{}", human::render(&found, false));
     for (from, to, message) in [
@@ -815,6 +818,7 @@ fn members_of_groups() {
     ] {
         assert!(RAY.contains(from), "{from}");
         let found = check("group", &RAY.replace(from, to));
+        list(&found, &mut listing);
         let shown = human::render(&found, false);
         assert_eq!(found.has_errors(), !message.is_empty(), "{from} -> {to}\n{shown}");
         assert!(shown.contains(message), "{from} -> {to}\n{shown}");
@@ -827,6 +831,7 @@ fn members_of_groups() {
         let shown = human::render(&check("group", &changed), false);
         assert_eq!(shown.contains("nothing sets the variable"), is_found, "{shown}");
     }
+    insta::assert_snapshot!(Vec::from_iter(listing).concat());
 }
 
 /// A group whose leader has no engine: the workers are the nodes.

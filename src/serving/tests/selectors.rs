@@ -121,6 +121,8 @@ pub(super) fn rows() -> Vec<Row> {
     row("a key of another value", none(), none(), front(json!({"ap": "other"})), sound);
     row("a key of another domain", none(), labelled(json!({"a.example.com/team": "search"})), front(json!({"b.example.com/team": "search"})), nothing);
 
+    row("a key that is nearly the same", none(), labelled(json!({"team": "search"})), front(json!({"tean": "search"})), nothing);
+
     // Names of objects for the pods.
     for name in ["chat-svc", "chat-service"] {
         row(name, none(), none(), service(name, &json!({"tier": "x"}), &json!(8000)), nothing);
