@@ -1,6 +1,8 @@
 //! Kinds of the APIs, and the releases that serve them.
 
 use super::*;
+use crate::bundle;
+use crate::diag::suggest::is_typo;
 use crate::ir::{Value, group_of, steps, value_at};
 use crate::overlay;
 use std::cmp::Reverse;
@@ -47,15 +49,38 @@ fn schema_of(object: &Json) -> Option<&'static Value> {
     SCHEMAS.get(&format!("{group}/{}", kind.trim_end_matches("Config")))
 }
 
-/// Returns the group that has a kind, if a known group does not.
-pub(crate) fn other_group(group: &str, kind: &str) -> Option<&'static str> {
+/// Returns the groups, versions and kinds that are known; no version of those that only have a schema.
+fn known() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let schemas = SCHEMAS.keys().filter_map(|key| key.rsplit_once('/'));
     let kinds = PROJECTS.iter().flat_map(|project| project.kinds.iter());
-    let served = kinds.filter_map(|(key, _)| key.split_once(' '));
-    let all = schemas.chain(served.map(|(version, kind)| (group_of(version), kind)));
-    let groups: Vec<&str> = all.filter(|(_, one)| *one == kind).map(|(group, _)| group).collect();
+    let served = kinds.filter_map(|(key, _)| key.split_once(' ')).chain(bundle::checked_kinds());
+    let served = served.map(|(version, kind)| (group_of(version), version, kind));
+    served.chain(schemas.map(|(group, kind)| (group, "", kind)))
+}
+
+/// Returns the group that has a kind, if a known group does not.
+pub(crate) fn other_group(group: &str, kind: &str) -> Option<&'static str> {
+    let groups: Vec<&str> =
+        known().filter(|(.., one)| *one == kind).map(|(group, ..)| group).collect();
     let is_known = group.is_empty() || has_group(group);
     groups.first().copied().filter(|_| is_known && !groups.contains(&group))
+}
+
+/// Returns the known kind that a kind of its group, or its version, nearly is.
+pub(crate) fn misspelt(api_version: &str, kind: &str) -> Option<String> {
+    let group = group_of(api_version);
+    let is_known = known().any(|(of_group, version, one)| {
+        let is_version = version == api_version || version.is_empty() || !group.is_empty();
+        of_group == group && one == kind && is_version
+    });
+    let mut near = known().filter(|(of_group, version, one)| {
+        let is_version = *one == kind && is_typo(version, api_version);
+        *of_group == group && (is_version || is_typo(one, kind))
+    });
+    near.next().filter(|_| !is_known).map(|(_, version, kind)| match version {
+        "" => format!("`{kind}`"),
+        version => format!("`{kind}` of `{version}`"),
+    })
 }
 
 /// Returns the specs of pods in `spec` of an object, with their JSON paths.

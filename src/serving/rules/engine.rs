@@ -2,6 +2,7 @@
 
 use super::probe::http_probes;
 use super::*;
+use crate::source::Reference;
 use crate::view::discovery::is_patch;
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
@@ -134,6 +135,13 @@ pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Repo
 /// Checks routing sidecars: their ports match the engine, and decode pods have one if there is prefill.
 pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     for (template, sidecar) in view.sidecars() {
+        for flag in ["port", "model-server-port", "vllm-port"] {
+            let value = sidecar.flags.text(flag).filter(|value| !is_placeholder(value));
+            if let Some(value) = value.filter(|value| value.parse::<u16>().is_err()) {
+                let message = format!("`--{flag}` of the sidecar is `{value}`, which is no port");
+                found.push(template.owner, &sidecar.path, message, "write a number");
+            }
+        }
         let ports = template.engine.as_ref().and_then(Engine::ports);
         let ports = ports.filter(|ports| !ports.is_empty());
         let (Some(ports), Some(port)) = (ports, sidecar.engine_port()) else { continue };
@@ -256,7 +264,6 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
-        let (repository, _) = image::parts(image);
         let mut found = found.at(owner, path);
         let stands =
             ["REPLACE", ":replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
@@ -270,9 +277,11 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         } else if stands.iter().any(|part| image.contains(part)) {
             let message = format!("image `{image}` is a placeholder");
             found.push(message, "replace it with the image").field(field);
-        } else if image.contains(char::is_whitespace) || repository.contains(char::is_uppercase) {
+        } else if !Reference::is_valid(image) {
             let message = format!("`{image}` is not a valid image reference");
-            found.push(message, "write REPOSITORY:TAG in lower-case letters").field(field);
+            found
+                .push(message, "write `REPOSITORY:TAG@sha256:…` in lower-case letters")
+                .field(field);
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();

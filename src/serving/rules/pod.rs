@@ -41,20 +41,6 @@ fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
 /// validateInferenceServiceName).
 const IN_DNS: [(&str, &str); 2] = [("", "Service"), ("serving.kserve.io", "InferenceService")];
 
-/// Reports a kind, or its version, that is nearly one of Kubernetes.
-fn misspelt(owner: usize, manifest: &Manifest, found: &mut Found) {
-    let (version, kind) = (manifest.api_version(), manifest.kind());
-    let near = |(known, of_kind): &(&str, &str)| {
-        let of_group = group_of(known) == manifest.group();
-        *of_kind == kind && is_typo(known, version) || of_group && is_typo(of_kind, kind)
-    };
-    let is_unknown = bundle::served_version(version, kind) != Some(version);
-    if let Some((known, of_kind)) = bundle::checked_kinds().find(near).filter(|_| is_unknown) {
-        let message = format!("apiVersion `{version}` has no kind {kind}");
-        found.push(owner, ".kind", message, format!("write `{of_kind}` of `{known}`"));
-    }
-}
-
 /// Checks an object against its type, and its name.
 fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     if is_patch(manifest) {
@@ -64,12 +50,14 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
         finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
         return;
     }
-    if let Some(group) = kinds::other_group(manifest.group(), manifest.kind()) {
-        let message =
-            format!("apiVersion `{}` has no kind {}", manifest.api_version(), manifest.kind());
-        found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
+    let (version, kind) = (manifest.api_version(), manifest.kind());
+    let other = kinds::other_group(manifest.group(), kind);
+    let other = other.map(|group| format!("it is one of `{group}`"));
+    let near = || kinds::misspelt(version, kind).map(|near| format!("write {near}"));
+    if let Some(hint) = other.or_else(near) {
+        let message = format!("apiVersion `{version}` has no kind {kind}");
+        found.push(owner, ".apiVersion", message, hint);
     }
-    misspelt(owner, manifest, found);
     claims(owner, manifest, found);
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
@@ -120,6 +108,16 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         refused(&view.manifests[owner], &template, &checked, place, found.at(owner, ""));
 
         for (container, path) in all_containers(spec, &path) {
+            for (variable, path) in items(container, "env", &path) {
+                let is_set = |key| variable.get(key).is_some_and(|value| !value.is_null());
+                let name = text(variable, "name");
+                if is_whole && !name.is_empty() && !is_set("value") && !is_set("valueFrom") {
+                    let message = format!("variable `{name}` has no value");
+                    let hint = "set `value` or `valueFrom`, or remove it";
+                    let finding = found.push(owner, path, message, hint).warning();
+                    finding.why("it is empty", "Kubernetes API, types");
+                }
+            }
             let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
             let image = text(container, "image");

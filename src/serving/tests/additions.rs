@@ -35,7 +35,7 @@ labels = { zone = \"a\" }
 volumes = [{ name = \"tmp\", emptyDir = {} }]
 volume-mounts = [{ name = \"tmp\", mountPath = \"/tmp\" }]
 init-containers = [{ name = \"prepare\", image = \"IMAGE\", command = [\"true\"] }]
-sidecars = [{ name = \"logs\", image = \"example.com/logs@sha256:00\" }]
+sidecars = [{ name = \"logs\", image = \"example.com/logs@sha256:0000000000000000000000000000000000000000000000000000000000000000\" }]
 priority-class = \"inference\"
 scheduler = \"binpack\"
 topology-spread = [{ maxSkew = 1, topologyKey = \"zone\", whenUnsatisfiable = \"DoNotSchedule\" }]
