@@ -120,6 +120,7 @@ const DEFECTS: &[Change] = &[
     defect("prefix cache", PD, "            --block-size 64 \\\n", "            --block-size 64 --no-enable-prefix-caching \\\n", "serving-prefix-cache"),
     defect("prefix cache", PD, "{prefixMatchInfoProducerName: precise-prefix-cache-producer}", "{}", "serving-prefix-cache"),
     defect("prefix cache", PD, "modelName: example/chat-8B", "modelName: example/chat-70B", "serving-model"),
+    defect("adapters", ONE, ANOTHER, and_another!("apiVersion: inference.networking.x-k8s.io/v1alpha2\nkind: InferenceObjective\nmetadata: {name: more, namespace: models}\nspec: {poolRef: {name: chat}}\n---\n"), "serving-pool-missing"),
     // Probes.
     defect("probe", ONE, "{path: /v1/models, port: http}", "{path: /ready, port: http}", "serving-probe"),
     defect("probe", ONE, "startupProbe: {httpGet: {path: /health,", "startupProbe: {httpGet: {path: /healthz,", "serving-probe"),

@@ -184,6 +184,15 @@ pub(super) fn rows() -> Vec<Row> {
     row("ranks without an address", dp(ranks(&[]), [ranks(&["--headless"]), vec![start]].concat()), no_address);
     row("ranks with servers", dp([ranks(&["--data-parallel-hybrid-lb"]), vec![&address]].concat(), [ranks(&["--data-parallel-hybrid-lb"]), vec![&address, start]].concat()), ("!", "start their own servers"));
     row("ranks with servers, but one", dp([ranks(&[]), vec![&address]].concat(), [ranks(&[]), vec![&address, start]].concat()), ("serving-join", "start their own servers"));
+    for servers in [["--data-parallel-hybrid-lb", "--headless"], ["--headless", "--data-parallel-hybrid-lb"]] {
+        let [leader, worker] = servers.map(|flag| [&["--data-parallel-size=2", "--data-parallel-size-local=1", &address, start][..], &[flag]].concat());
+        row("ranks with servers of one part", dp(leader, worker), ("!", "start their own servers"));
+    }
+    for message in ["have no leader address", "start their own servers", "--data-parallel-start-rank", "look for the leader"] {
+        let flags = ["--data-parallel-size-local=1", "--master-addr=localhost", "--data-parallel-start-rank=7"];
+        row("all ranks in each pod", joined(&flags[..1], &flags[..1]), ("!", message));
+        row("all ranks in each pod at its own address", joined(&flags, &flags), ("!", message));
+    }
     let external = ["--data-parallel-size=2", "--data-parallel-rank=$(LWS_WORKER_INDEX)", &address];
     row("a rank in each pod", group(2, &external, &external), ("!", separate));
     row("a rank in each pod, with a number", group(2, &external, &external), ("!", "--data-parallel-start-rank"));
@@ -214,6 +223,31 @@ pub(super) fn rows() -> Vec<Row> {
     let proxy = json!({"name": "proxy", "image": image("example.com/proxy:1"), "ports": [{"containerPort": 8000}]});
     with_proxy[0]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].as_array_mut().expect("a list").push(proxy);
     row("workers with a proxy", with_proxy, ("!", selects));
+
+    row("a Service of workers with a declared port", behind(containers(nodes(), &none(), &json!({"ports": [{"containerPort": 8000}]})), both, &none()), ("serving-headless-selected", selects));
+    let with_ray = |script: &str| json!({"image": image("vllm/vllm-openai:v0.15.0"), "command": ["sh", "-c", script]});
+    let head = with_ray("ray start --head; exec vllm serve example/chat-8B --pipeline-parallel-size 2 --distributed-executor-backend ray");
+    let of_ray = |worker: &Json, labels: [&str; 2]| behind(containers(joined(&[], &[]), &head, worker), labels, &none());
+    let joins = with_ray("ray start --address=$(LWS_LEADER_ADDRESS):6379 --block");
+    let mut declared = joins.clone();
+    declared["ports"] = json!([{"containerPort": 8000}]);
+    row("a Service of workers of Ray", of_ray(&joins, both), ("serving-headless-selected", selects));
+    row("a Service of workers of Ray with a declared port", of_ray(&declared, both), ("serving-headless-selected", selects));
+    for script in ["ray start --block --address=$(LWS_LEADER_ADDRESS):6379", "sleep 5; ray start --block \\\n  --address $(LWS_LEADER_ADDRESS):6379"] {
+        row(script, of_ray(&with_ray(script), both), ("serving-headless-selected", selects));
+    }
+    let mut list = joins.clone();
+    list["command"] = json!(["ray", "start", "--block", "--address=$(LWS_LEADER_ADDRESS):6379"]);
+    row("a worker of Ray without a shell", of_ray(&list, both), ("serving-headless-selected", selects));
+    row("a second head of Ray", of_ray(&with_ray("ray start --head --block; ray status --address x"), both), ("!", selects));
+    row("a Service of the head of Ray", of_ray(&joins, ["group", "worker"]), ("!", selects));
+    let own = json!({"image": image("example.com/own:1"), "command": ["own"]});
+    row("a Service of workers of another program", behind(containers(joined(&[], &[]), &none(), &own), both, &none()), ("!", selects));
+    for (path, code) in [("/health", "serving-headless-selected"), ("/v1/models", "!")] {
+        let all = sglang(&at(5000, "0"), &at(5000, "$(LWS_WORKER_INDEX)"));
+        let answers = json!({"readinessProbe": {"httpGet": {"path": path, "port": 8000}}});
+        row(path, behind(containers(all, &none(), &answers), both, &none()), (code, selects));
+    }
 
     // Releases of Ray.
     let release = |release: &str| format!("rayproject/ray:{release}");

@@ -193,6 +193,26 @@ pub(super) fn rows() -> Vec<Row> {
     grpc[1]["kind"] = json!("GRPCRoute");
     row("another port of a GRPCRoute", grpc, wrong("references port 8001 of Service/chat"));
 
+    row("a port as a text", to(json!({"port": "8000"})), ("!", "has no port"));
+    let mut all = routed(&json!({"access": "models"}), "istio", "InferencePool");
+    for route in all.iter_mut().filter(|one| one["kind"] == "HTTPRoute") {
+        route["spec"]["rules"][0]["matches"] = json!([{"path": {"type": "PathPrefix", "value": "/chat"}}]);
+    }
+    row("a path that a pool does not serve", all, wrong("leaves `/chat` in the path"));
+    for (group, code) in [("inference.networking.x-k8s.io", "!"), ("", "serving-pool-missing")] {
+        row("a pool of another group", to(json!({"group": group, "kind": "InferencePool", "name": "others"})), (code, "references InferencePools in group"));
+    }
+    let pool = |more: Json| {
+        let mut pool = object("inference.networking.k8s.io/v1", "InferencePool", "large", &json!({"spec": {"selector": {"matchLabels": {"app": "chat"}}, "targetPorts": [{"number": 8000}]}}));
+        merge(&mut pool["spec"], &more);
+        vec![pool]
+    };
+    let picker = json!({"name": "others", "port": {"number": 9002}});
+    let missing = "has no endpointPickerRef";
+    row("a pool without a picker", pool(none()), ("!", missing));
+    row("a pool with the old name of its picker", pool(json!({"extensionRef": picker})), ("serving-pool-shape", missing));
+    row("a pool with both names of its picker", pool(json!({"extensionRef": picker, "endpointPickerRef": picker})), ("!", missing));
+
     // Grants.
     row("no grant", granted(None), wrong("no ReferenceGrant lets HTTPRoute/chat use Service/far"));
     row("a grant", granted(Some(json!({"group": "", "kind": "Service"}))), sound);
@@ -261,6 +281,8 @@ pub(super) fn rows() -> Vec<Row> {
     let unread = "pods of LLMInferenceServiceConfig/own are not checked";
     row("a preset", vec![preset.clone()], ("serving-unread", unread));
     row("a preset with a service", vec![preset, uses], ("!", unread));
+    let root = json!({"command": ["vllm", "serve", "example/chat-8B", "--root-path=/chat"]});
+    rows.push(("a path of the engine", root, none(), of(&rule(&[(prefix, "/chat")], &none())), "!", "leaves `/chat` in the path"));
     rows
 }
 

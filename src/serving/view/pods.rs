@@ -545,16 +545,22 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// Returns true if a container starts Ray.
 pub(crate) fn starts_ray(container: &Json) -> bool {
-    contains_any(container, &["ray start", "--ray_cluster_size", "--ray_address"])
+    let text = command_line(container);
+    ["ray start", "--ray_cluster_size", "--ray_address"].iter().any(|sign| text.contains(sign))
 }
 
 /// Returns true if a container joins the Ray cluster of another one.
 pub(crate) fn joins_ray(container: &Json) -> bool {
-    contains_any(container, &["ray start --address", "--ray_address"])
+    let text = command_line(container);
+    // Its flags come in any order, and end where the next command of a script begins.
+    let flags = |rest: &str| rest.split(['\n', ';', '&', '|']).next().map(str::to_owned);
+    let mut starts = text.split("ray start").skip(1).filter_map(flags);
+    text.contains("--ray_address") || starts.any(|flags| flags.contains("--address"))
 }
 
-fn contains_any(container: &Json, signs: &[&str]) -> bool {
-    words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
+/// Returns the words of a container as one text, with the continued lines of a script as one.
+fn command_line(container: &Json) -> String {
+    words(container).join(" ").replace("\\\n", " ")
 }
 
 impl<'a> Sidecar<'a> {
