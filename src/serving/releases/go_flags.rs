@@ -68,6 +68,11 @@ impl<'t> Line<'t> {
                 let message = format!("flag `{written}` has no value");
                 self.judge.refuse("", message, format!("write `{written}=…`"));
             }
+            // It takes the next word, also if that is a flag.
+            Some(given) if value.is_none() && flags.has(given.trim_start_matches("--"), index) => {
+                let message = format!("flag `{written}` takes `{given}` as its value");
+                self.judge.refuse("", message, format!("write `{written}=…`"));
+            }
             Some(given) if !is_placeholder(given) => self.value(name, written, &specs, given),
             Some(_) => {}
         }

@@ -69,12 +69,20 @@ pub(crate) fn other_group(group: &str, kind: &str) -> Option<&'static str> {
 /// Returns the known kind that a kind of its group, or its version, nearly is.
 pub(crate) fn misspelt(api_version: &str, kind: &str) -> Option<String> {
     let group = group_of(api_version);
+    // `v1`, `v1beta1`.
+    let is_version = |name: &str| {
+        let name = name.strip_prefix('v').unwrap_or_default();
+        name.split(|c: char| c.is_ascii_digit()).all(|part| matches!(part, "" | "alpha" | "beta"))
+            && name.starts_with(|c: char| c.is_ascii_digit())
+            && name.ends_with(|c: char| c.is_ascii_digit())
+    };
+    let is_versioned = is_version(api_version.rsplit('/').next().unwrap_or_default());
     let is_known = known().any(|(of_group, version, one)| {
-        let is_version = version == api_version || version.is_empty() || !group.is_empty();
+        let is_version = version == api_version || !group.is_empty() && is_versioned;
         of_group == group && one == kind && is_version
     });
     let mut near = known().filter(|(of_group, version, one)| {
-        let is_version = *one == kind && is_typo(version, api_version);
+        let is_version = *one == kind && (is_typo(version, api_version) || !is_versioned);
         *of_group == group && (is_version || is_typo(one, kind))
     });
     near.next().filter(|_| !is_known).map(|(_, version, kind)| match version {

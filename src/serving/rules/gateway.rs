@@ -23,6 +23,12 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             let message = format!("no listener of {gateway} matches the hostnames of {route}");
             found.push(owner, ".spec.hostnames", message, "use a host of the listener");
         }
+        let rules = list(route.spec(), "rules");
+        if parents == 0 && !rules.is_empty() {
+            let message = format!("{route} has no `parentRefs`");
+            let finding = found.push(owner, ".spec", message, "name its Gateway").warning();
+            finding.why("no Gateway serves it", "Gateway API, ParentReference");
+        }
         for (rule, path) in items(route.spec(), "rules", ".spec") {
             self::rule(route, rule, found.at(owner, path.as_str()));
             rewritten(view, route, rule, found.at(owner, format!("{path}.filters")));
@@ -99,6 +105,12 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
 /// Checks the backends, filters, timeouts and paths of a rule against each other.
 fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let backends = list(rule, "backendRefs");
+    // Filters of implementations may answer.
+    if backends.is_empty() && list(rule, "filters").is_empty() {
+        let message = format!("a rule of {route} has no backend");
+        let finding = found.push(message, "add an InferencePool or a Service to `backendRefs`");
+        finding.why("requests get 500", "Gateway API, HTTPRouteRule");
+    }
     if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
         let message = format!("all backends of a rule of {route} have weight 0");
         found.below(".backendRefs", message, "give a backend a weight of 1 or more");

@@ -32,7 +32,7 @@ fn backend(patch: &Json) -> Json {
 
 /// A route with one rule, and the Service of the engine.
 fn route(rule: &Json, spec: &Json) -> Vec<Json> {
-    let mut all = json!({"rules": [rule]});
+    let mut all = json!({"parentRefs": [{"name": "edge"}], "rules": [rule]});
     merge(&mut all, spec);
     vec![service(), object(GATEWAY_API, "HTTPRoute", "chat", &json!({"spec": all}))]
 }
@@ -96,7 +96,9 @@ pub(super) fn rows() -> Vec<Row> {
         row(path, of(&rule(&[(prefix, path)], &none())), sound);
     }
     row("a path that engines do not serve", of(&rule(&[(prefix, "/chat")], &none())), wrong("leaves `/chat` in the path"));
-    row("a rule without backends", of(&rule(&[(prefix, "/chat")], &json!({"backendRefs": null}))), sound);
+    row("a rule without backends", of(&rule(&[(prefix, "/chat")], &json!({"backendRefs": null}))), wrong("has no backend"));
+    row("a rule with an answer", of(&rule(&[(prefix, "/chat")], &json!({"backendRefs": null, "filters": [{"type": "ExtensionRef", "extensionRef": {"group": "example.com", "kind": "Answer", "name": "chat"}}]}))), sound);
+    row("a route without a Gateway", route(&rule(&[], &none()), &json!({"parentRefs": null})), wrong("has no `parentRefs`"));
     row("a backend of other manifests", of(&rule(&[(prefix, "/chat")], &json!({"backendRefs": [backend(&none()), backend(&json!({"name": "others"}))]}))), sound);
     let pool = json!({"backendRefs": [{"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "others"}]});
     row("a rewrite to the root", of(&rule(&[(prefix, "/chat/v1")], &json!({"filters": [rewrite("/")]}))), wrong("without the `/v1` that engines serve"));
