@@ -142,6 +142,7 @@ fn programs_that_cannot_be_used_say_where_and_why() {
     let cases = [
         nested(5_000),
         nested(65),
+        format!("((1) | {})", nested(64)),
         "env".to_owned(),
         "$ENV.HOME".to_owned(),
         "$__prog_args".to_owned(),
@@ -544,4 +545,31 @@ fn programs_that_do_not_compile_have_no_answer() {
     let input = Input::from(route());
     let reasons = [0, 1].map(|_| session.conditions(&[0], &input).unwrap_err().excess.to_string());
     assert_eq!(reasons, ["it does not compile", "its session is over"]);
+}
+
+/// A worker that gets no request ends without an error.
+#[test]
+fn workers_end_with_their_input() {
+    let setup = worker::Setup { programs: vec![(Purpose::Filter, ".".to_owned())], budget: SMALL };
+    let setup = serde_json::to_string(&setup).expect("a message");
+    for (input, answers) in [(String::new(), ""), (format!("{setup}\n"), "[null]\n")] {
+        let mut output = Vec::new();
+        let served = worker::serve(input.as_bytes(), &mut output, worker::Limits::None);
+        assert!(served.is_ok(), "{input}: {served:?}");
+        assert_eq!(String::from_utf8(output).as_deref(), Ok(answers));
+    }
+}
+
+#[test]
+fn errors_of_jaq_name_kinds_of_values() {
+    for (error, shown) in [
+        ("cannot use {\"a\":1} as path", "an object cannot be used here"),
+        ("cannot use [1] as iterable (array or object)", "a list has no entries"),
+        ("cannot index null with \"a\"", "null has no fields"),
+        ("cannot index true with 1", "a boolean has no numbered entries"),
+        ("cannot index 1 with []", "a number has no entry named by a list"),
+        ("cannot calculate \"a\" + 1", "cannot calculate with a string here"),
+    ] {
+        assert_eq!(without_values(error), shown, "{error}");
+    }
 }

@@ -125,7 +125,11 @@ mod tests {
         let parse = |text: &str| {
             let mut diagnostics = Diagnostics::new();
             let parsed = registry(text, &mut diagnostics);
-            assert_eq!(parsed.is_none(), diagnostics.has_errors(), "{text}");
+            let found: Vec<_> = diagnostics.iter().map(|found| found.message.clone()).collect();
+            let invalid = format!("invalid registry `{text}`");
+            assert_eq!(found, if parsed.is_none() { vec![invalid] } else { Vec::new() });
+            let hints = diagnostics.iter().filter_map(|found| found.hint.as_deref());
+            assert!(hints.into_iter().all(|hint| hint.starts_with("write oci://HOST/PATH, ")));
             parsed
         };
         let host = Some("registry.example.com/charts".to_owned());

@@ -143,6 +143,7 @@ mod tests {
     fn records_are_compared_with_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_of(folder.path());
+        assert_eq!(path, folder.path().join("charts.lock"));
         let old = Record { charts: vec![recorded("a", "x"), recorded("b", "x")] };
         assert_eq!(Record::parse(&old.to_text()), Some(old.clone()));
         assert_eq!(old.differences(&path), ["missing a 1.0.0+2", "missing b 1.0.0+2"]);
@@ -155,6 +156,9 @@ mod tests {
         let new = Record { charts: vec![recorded("b", "y"), recorded("c", "x")] };
         let expected = ["stale b 1.0.0+2", "missing c 1.0.0+2", "extra a 1.0.0+2"];
         assert_eq!(new.differences(&path), expected);
+        let raised = |chart: &Recorded| Recorded { version: "2.0.0".to_owned(), ..chart.clone() };
+        let raised = Record { charts: vec![old.charts[0].clone(), raised(&old.charts[1])] };
+        assert_eq!(raised.differences(&path), ["missing b 2.0.0", "extra b 1.0.0+2"]);
         let write = |text: &str| write_changed(&path, text.as_bytes(), readable(), "").unwrap();
         write(&format!("{}# edited\n", old.to_text()));
         assert_eq!(old.differences(&path), [format!("stale {}", path.display())]);

@@ -7,6 +7,7 @@ mod engines;
 mod groups;
 mod kserve;
 mod pods;
+mod policies;
 mod routes;
 mod selectors;
 mod sglang;

@@ -121,6 +121,13 @@ const DEFECTS: &[Change] = &[
     defect("prefix cache", PD, "{prefixMatchInfoProducerName: precise-prefix-cache-producer}", "{}", "serving-prefix-cache"),
     defect("prefix cache", PD, "modelName: example/chat-8B", "modelName: example/chat-70B", "serving-model"),
     defect("adapters", ONE, ANOTHER, and_another!("apiVersion: inference.networking.x-k8s.io/v1alpha2\nkind: InferenceObjective\nmetadata: {name: more, namespace: models}\nspec: {poolRef: {name: chat}}\n---\n"), "serving-pool-missing"),
+    // Configurations of pickers.
+    defect("picker", ONE, "    - type: lora-affinity-scorer\n", "    - name: lora-affinity-scorer\n", "serving-picker-config"),
+    defect("picker", ONE, "    - name: default\n      plugins:\n", "    - plugins:\n", "serving-picker-config"),
+    defect("picker", PD, "[{pluginRef: prefill-filter}", "[{weight: 1}", "serving-picker-config"),
+    defect("picker", PD, "plugins: [{pluginRef: decode-filter}", "plugins: [{pluginRef: prefill-filter}", "serving-picker-config"),
+    defect("picker", PD, "parameters: {deciders: {prefill: always-disagg-pd-decider}}", "parameters: {deciders: {prefill: always-disagg-pd-decider}, profiles: {prefill: first}}", "serving-picker-config"),
+    defect("picker", PD, "parameters: {deciders: {prefill: always-disagg-pd-decider}}", "parameters: {}", "serving-picker-config"),
     // Probes.
     defect("probe", ONE, "{path: /v1/models, port: http}", "{path: /ready, port: http}", "serving-probe"),
     defect("probe", ONE, "startupProbe: {httpGet: {path: /health,", "startupProbe: {httpGet: {path: /healthz,", "serving-probe"),

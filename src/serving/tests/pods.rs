@@ -1,7 +1,12 @@
 //! Pods of engines that do not start or are not reached, each beside one that is sound.
 
+<<<<<<< HEAD
 use super::defects::{all_found, check, list};
 use super::{engines, groups, routes, selectors};
+=======
+use super::defects::{all_found, list};
+use super::{engines, groups, policies, routes, selectors};
+>>>>>>> wt-b
 use crate::diag::{Diagnostic, Severity, human};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -1928,10 +1933,16 @@ fn rows() -> Vec<Row> {
 #[test]
 fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
     let (mut wrong, mut listing) = (String::new(), BTreeSet::new());
-    for (about, container, whole, others, code, says) in
-        [rows(), selectors::rows(), engines::rows(), groups::rows(), routes::rows()]
-            .into_iter()
-            .flatten()
+    for (about, container, whole, others, code, says) in [
+        rows(),
+        selectors::rows(),
+        engines::rows(),
+        groups::rows(),
+        policies::rows(),
+        routes::rows(),
+    ]
+    .into_iter()
+    .flatten()
     {
         let all = [workload(&container, &whole)].into_iter().chain(others);
         let text = all.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n");
