@@ -1,5 +1,5 @@
 //! API server validation that types cannot express, for the kinds that people write by hand, in
-//! bundles and in overlays: Services, ConfigMaps, CRDs and the Deployments of a CSV.
+//! bundles and in overlays: Services, ConfigMaps, CRDs, autoscalers and the Deployments of a CSV.
 //!
 //! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
 //! function, and tests/api_server/refusals.rs asks a real one. The bundles of the corpus
@@ -75,6 +75,7 @@ fn faults(object: &Object) -> Vec<(String, String)> {
         "StatefulSet" | "DaemonSet" | "ReplicaSet" => selector(&mut faults),
         "Service" if object.group().is_empty() => service(&mut faults),
         "CustomResourceDefinition" => crd(&mut faults),
+        "HorizontalPodAutoscaler" => autoscaler(&mut faults),
         _ => {}
     }
     faults.found
@@ -256,6 +257,18 @@ fn selector(faults: &mut Faults<'_>) {
     }
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
         faults.add(".spec", "has no selector");
+    }
+}
+
+/// Checks the bounds of an autoscaler.
+///
+/// Server: `spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas``.
+fn autoscaler(faults: &mut Faults<'_>) {
+    let bound = |key: &str| integer(faults.object.at(&["spec", key]));
+    let least = bound("minReplicas").unwrap_or(1);
+    if let Some(most) = bound("maxReplicas").filter(|most| *most < least) {
+        let what = format!("has maxReplicas {most}, below minReplicas {least}");
+        faults.add(".spec.maxReplicas", what);
     }
 }
 

@@ -86,6 +86,15 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 ";
 
+const AUTOSCALER: &str = "apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: faulty}
+spec:
+  minReplicas: 2
+  maxReplicas: 2
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: lamp-operator}
+";
+
 const CLUSTER_ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: faulty}
@@ -256,6 +265,9 @@ pub(crate) const ROWS: &[Row] = &[
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: string, enum: [red], default: red}}}"),
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {type: string}}}}"),
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: true}}}"),
+    refused(AUTOSCALER, "minReplicas: 2", "minReplicas: 3", ".spec.maxReplicas", "has maxReplicas 2, below minReplicas 3", "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"),
+    refused(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "maxReplicas: 0", ".spec.maxReplicas", "has maxReplicas 0, below minReplicas 1", "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
+    accepted(AUTOSCALER, "maxReplicas: 2", "maxReplicas: 3"),
     refused(CLUSTER_ROLE, "verbs: [get]", "verbs: [get], resourceNames: [a]", ".rules[0]", "has both resourceNames and nonResourceURLs, which need separate rules", "rules cannot apply to both regular resources and non-resource URLs"),
     accepted(CLUSTER_ROLE, "[/metrics]", "['*']"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "nonResourceURLs: [/metrics], verbs: [get]", ".rules[0]", "has nonResourceURLs, which are not namespaced", "namespaced rules cannot apply to non-resource URLs"),
