@@ -5,7 +5,7 @@ use super::texts::{self, Texts};
 use super::{
     CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
-    UNIQUE, validation,
+    UNIQUE, VALIDATION, validation,
 };
 use crate::names::NAMES;
 use crate::overlay;
@@ -81,12 +81,16 @@ fn value<'a>(keyword: &str, schema: &'a Json) -> Option<Cow<'a, Json>> {
     }
 }
 
-/// Returns true if a schema allows all values of an old one, and prunes none of their fields.
-pub(super) fn stays_valid(old: &Json, new: &Json) -> bool {
+/// Returns the verdicts on all keywords of two schemas.
+pub(super) fn verdicts<'j>(old: &'j Json, new: &'j Json) -> impl Iterator<Item = Verdict> + 'j {
     let maps = [old, new].into_iter().filter_map(Json::as_object);
     let keywords: BTreeSet<&String> = maps.flat_map(|map| map.keys()).collect();
-    let mut verdicts = keywords.into_iter().filter_map(|keyword| verdict(keyword, old, new));
-    verdicts.all(|(rule, _)| rule.class == Class::Info)
+    keywords.into_iter().filter_map(|keyword| verdict(keyword, old, new))
+}
+
+/// Returns true if a schema allows all values of an old one, and prunes none of their fields.
+pub(super) fn stays_valid(old: &Json, new: &Json) -> bool {
+    verdicts(old, new).all(|(rule, _)| rule.class == Class::Info)
 }
 
 impl KeywordChange<'_> {
@@ -128,9 +132,10 @@ impl KeywordChange<'_> {
                 (&LOOSENED, "unknown fields are preserved".to_owned())
             }
             "additionalProperties" | "properties" | "items" => self.of_fields(),
-            "x-kubernetes-validations" if self.new.is_none() => {
-                (&LOOSENED, "validation removed".to_owned())
-            }
+            "x-kubernetes-validations" => match self.new {
+                None => (&LOOSENED, "validation removed".to_owned()),
+                Some(_) => (&VALIDATION, self.change()),
+            },
             "x-kubernetes-list-map-keys" => self.of_list_keys(),
             "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
             _ => self.unclassified(),

@@ -55,7 +55,51 @@ pub(super) fn crd_fields() -> Vec<Sample> {
         spec["versions"] = json!(served[..2]);
         one(crd(spec))
     };
+    let root = |rest: Json| {
+        let mut root = json!({"type": "object", "properties": {"spec": {"type": "object"}}});
+        join(&mut root, rest);
+        versions(&[version("v1", root)])
+    };
+    let metadata = |names: Json| {
+        root(json!({"properties": {"metadata": {"type": "object", "properties": names}}}))
+    };
+    let any_metadata = || root(json!({"properties": {"metadata": {"type": "object"}}}));
+    let short = || json!({"name": {"type": "string", "maxLength": 63}});
+    let named = || json!({"name": {"type": "string"}, "generateName": {"type": "string"}});
     vec![
+        pair("shorter names", [any_metadata(), metadata(short())]),
+        pair("shorter names of no schema", [root(json!({})), metadata(short())]),
+        pair("shorter names in a map of names", [metadata(json!({})), metadata(short())]),
+        pair(
+            "a pattern of names",
+            [metadata(named()), metadata(json!({"name": pattern(label, None)}))],
+        ),
+        pair("names without a restriction", [any_metadata(), metadata(named())]),
+        pair(
+            "a rule on names",
+            [
+                any_metadata(),
+                metadata(json!({"generateName": {"type": "string", "description": "a",
+                "x-kubernetes-validations": [{"rule": "self == ''"}]}})),
+            ],
+        ),
+        pair(
+            "a rule on the metadata",
+            [
+                root(json!({})),
+                root(
+                    json!({"properties": {"metadata": {"type": "object"}}, "x-kubernetes-validations": [{"rule": "self.metadata.name == 'a'"}]}),
+                ),
+            ],
+        ),
+        pair(
+            "a rule on fields that are metadata elsewhere",
+            [
+                schema(json!({"type": "object"})),
+                schema(json!({"type": "object", "properties": {"metadata": {"type": "object"}},
+                "x-kubernetes-validations": [{"rule": "has(self.metadata)"}]})),
+            ],
+        ),
         pair("a CRD with five versions", [none(), versions(&served)]),
         pair(
             "settings of no conversion",
