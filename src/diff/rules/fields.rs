@@ -6,7 +6,7 @@
 
 mod table;
 
-pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
+pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE};
 
 use super::judgement::Judgement;
 use super::{display_value, found};

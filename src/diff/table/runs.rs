@@ -231,7 +231,38 @@ pub(super) fn webhooks() -> Vec<Case> {
 
 pub(super) fn services() -> Vec<Case> {
     let ports = |ports: Json| service(json!({"ports": ports}));
+    let node_port = |port: Json| {
+        let mut http = json!({"name": "http", "port": 80, "targetPort": 8080});
+        join(&mut http, json!({"nodePort": port}));
+        ports(json!([http]))
+    };
+    let annotated = |key: &str, value: &str| {
+        let key = format!("service.beta.kubernetes.io/aws-load-balancer-{key}");
+        let mut service = object("v1", "Service", "s", json!({"spec": {"ports": [{"port": 80}]}}));
+        service["metadata"]["annotations"] = json!({key: value});
+        one(service)
+    };
     vec![
+        (
+            "service-routing-changed",
+            [node_port(json!(30000)), node_port(json!(30001))],
+            [node_port(json!(30000)), node_port(json!(null))],
+        ),
+        (
+            "service-routing-changed",
+            [service(json!({"ipFamilies": ["IPv4"]})), service(json!({"ipFamilies": ["IPv6"]}))],
+            [service(json!({"ipFamilies": []})), service(json!({}))],
+        ),
+        (
+            "service-routing-changed",
+            [annotated("internal", "true"), annotated("a", "true")],
+            [annotated("internal", "false"), annotated("a", "true")],
+        ),
+        (
+            "service-routing-changed",
+            [annotated("scheme", "internal"), annotated("scheme", "internet-facing")],
+            [annotated("a", "internal"), annotated("a", "internet-facing")],
+        ),
         (
             "service-port-changed",
             [service(json!({})), ports(json!([{"name": "http", "port": 81, "targetPort": 8080}]))],

@@ -161,7 +161,7 @@ rules! {
     /// Routing of a Service changed.
     ///
     /// Other endpoints get the traffic, or clients need another address or port.
-    SERVICE_ROUTING "service-routing-changed" Risky(Unavailable)
+    ROUTING "service-routing-changed" Risky(Unavailable)
         "Check clients of the Service.";
     /// PersistentVolumeClaim requests more storage.
     ///
