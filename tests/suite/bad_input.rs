@@ -793,7 +793,7 @@ refused! {
     }
     job_before_its_account: [OverlayPhase] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
-        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
+        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      serviceAccountName: lamp-operator\n");
     }
     mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter] = |case| {
         case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
