@@ -13,13 +13,15 @@ pub(crate) use table::{list, quoted};
 pub(crate) use tag::set_tag;
 
 use crate::config::{Config, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::lock::Lock;
 use crate::olm;
 use crate::source::{self, Access, SourceResolver};
 use crate::{bundle, pipeline};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use table::Table;
+use toml_edit::Document;
 
 /// Name of the bundle while it is inspected; its package is not known yet.
 const DRAFT: &str = "bundle2chart-add";
@@ -186,9 +188,26 @@ pub(crate) fn with_tables(
 ) -> Option<Added> {
     // First as a text of their own: places in the file would be lines that it does not have.
     parse(path, text.clone(), &tables, diagnostics)?;
+    not_inline(path, &text, &tables, diagnostics)?;
     let text = appended(&text, &tables);
     parse(path, text.clone(), "", diagnostics)?;
     Some(Added { names, tables, text })
+}
+
+/// Reports a list of bundles or charts to which TOML cannot add one of the tables.
+fn not_inline(path: &Path, text: &str, tables: &str, diagnostics: &mut Diagnostics) -> Option<()> {
+    let document = Document::parse(text).ok()?;
+    let keys = ["bundle", "chart"].into_iter();
+    let keys = keys.filter(|key| tables.contains(&format!("[[{key}]]")));
+    let lists = keys.filter_map(|key| Some((key, document.get(key)?)));
+    let inline = lists.filter(|(_, list)| list.is_array()).find_map(|(key, list)| {
+        let source = SourceText { name: path.display().to_string(), text: text.to_owned() };
+        Some((key, Span::new(&Arc::new(source), list.span()?)))
+    });
+    let Some((key, span)) = inline else { return Some(()) };
+    let message = format!("`{key}` is an inline list, to which no table can be added");
+    let hint = format!("write each of them as a table `[[{key}]]`");
+    diagnostics.fail(Diagnostic::error(Code::ConfigSyntax, message).at(&span).hint(hint))
 }
 
 /// Parses the configuration at `path` with more tables; only problems are reported.

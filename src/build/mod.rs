@@ -200,17 +200,29 @@ fn collect(
     (charts, staged)
 }
 
-/// Reports bundles in whose directory the charts would be written, unless the configuration is there,
-/// too.
+/// Reports bundles and manifests in whose directory the charts would be written. A bundle may have the
+/// configuration in its directory, too.
 fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
     let place = out.ancestors().find_map(|folder| folder.canonicalize().ok());
     let (Some(place), Ok(base)) = (place, config.base.canonicalize()) else { return };
-    for bundle in &config.bundles {
-        let Source::Path { path, span } = &bundle.source else { continue };
+    let folders = config.bundles.iter().flat_map(|bundle| {
+        let (own, manifests) = match &bundle.source {
+            Source::Path { path, span } => (Some((path, span)), None),
+            Source::Manifests(manifests) => (None, Some(&manifests.paths)),
+            _ => (None, None),
+        };
+        let manifests = manifests.into_iter().flatten().map(|path| (&path.text, &path.span));
+        own.into_iter().chain(manifests).map(move |(path, span)| (bundle, path, span))
+    });
+    for (bundle, path, span) in folders {
         let folder = base.join(path).canonicalize().ok();
-        if folder.is_some_and(|folder| place.starts_with(&folder) && !base.starts_with(&folder)) {
+        // Only `manifests` and `metadata` of the directory of a bundle are read.
+        let is_read = |folder: &Path| {
+            matches!(bundle.source, Source::Manifests(_)) || !base.starts_with(folder)
+        };
+        if folder.is_some_and(|folder| place.starts_with(&folder) && is_read(&folder)) {
             let (out, name) = (out.display(), &bundle.name);
-            let message = format!("`{out}` is in the directory of the bundle `{name}`");
+            let message = format!("`{out}` is in the directory of the bundle or chart `{name}`");
             diagnostics.push(
                 Diagnostic::error(Code::OverlappingOutput, message).at(span).hint(
                     "use another directory for the charts: `--out DIR`, or `dir` in `[output]`",

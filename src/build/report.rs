@@ -42,6 +42,9 @@ impl Outcome<'_> {
         if self.is_current() {
             return format!("{out} is up to date");
         }
+        if let Some(why) = &self.changes.differences.refusal {
+            return format!("{out} is out of date, and `bundle2chart build` fails: {why}");
+        }
         let replace = match self.changes.differences.needs_replace {
             true => " --replace`, or declare the edits and raise `chart-version",
             false => "",

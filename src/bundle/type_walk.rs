@@ -13,7 +13,7 @@ use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
 
 /// Required fields whose zero value the API server accepts, with their type.
-const ZERO_IS_VALID: [(&str, &str); 7] = [
+const ZERO_IS_VALID: [(&str, &str); 9] = [
     ("CustomResourceDefinitionVersion", "served"),
     ("CustomResourceDefinitionVersion", "storage"),
     ("HTTPHeader", "value"),
@@ -24,6 +24,9 @@ const ZERO_IS_VALID: [(&str, &str); 7] = [
     // The first logical unit.
     ("ISCSIVolumeSource", "lun"),
     ("SleepAction", "seconds"),
+    // Of a claim template, which needs neither.
+    ("PersistentVolumeClaim", "apiVersion"),
+    ("PersistentVolumeClaim", "kind"),
 ];
 
 /// Fields that a type does not require, but the API server: at least one of them. The types, and so the

@@ -19,6 +19,8 @@ pub struct Comparison {
     pub foreign: Vec<PathBuf>,
     /// True if a build needs `--replace`: it would discard edits, or change a released version.
     pub needs_replace: bool,
+    /// The first reason for which a build fails, also with `--replace`.
+    pub refusal: Option<String>,
 }
 
 impl Comparison {
@@ -33,6 +35,10 @@ impl Comparison {
             extra: below(found.extra),
             foreign: found.foreign.iter().map(|path| dir.join(path)).collect(),
             needs_replace: refused.iter().any(|found| is_for_replace(found.code)),
+            refusal: refused
+                .iter()
+                .find(|found| !is_for_replace(found.code))
+                .map(|found| found.message.clone()),
         }
     }
 
@@ -47,6 +53,7 @@ impl Comparison {
     /// Adds the differences of other charts.
     pub fn append(&mut self, other: Comparison) {
         self.needs_replace |= other.needs_replace;
+        self.refusal = self.refusal.take().or(other.refusal);
         for (list, more) in [
             (&mut self.missing, other.missing),
             (&mut self.stale, other.stale),

@@ -119,6 +119,18 @@ impl Scope {
         without_parentheses(self.values(path))
     }
 
+    /// Returns an operand for a string of a condition.
+    fn string(&self, string: &Expr) -> String {
+        match string {
+            Expr::ReleaseNamespace => ".Release.Namespace".to_owned(),
+            Expr::Concat(parts) => match parts.as_slice() {
+                [Part::Text(text)] => quoted(text),
+                _ => format!("({})", printf(parts)),
+            },
+            _ => string.path().map_or_else(String::new, |path| self.values(path)),
+        }
+    }
+
     /// Returns an expression for a condition.
     pub(super) fn condition(&self, condition: &Condition) -> String {
         let operands = |conditions: &[Condition]| -> String {
@@ -135,12 +147,13 @@ impl Scope {
         match condition {
             Condition::Set(path) => self.pipeline(path),
             Condition::Unset(path) => format!("not {}", self.values(path)),
+            Condition::Differ(strings) => {
+                let [one, other] = strings.each_ref().map(|string| self.string(string));
+                format!("ne {one} {other}")
+            }
             Condition::Missing(ClusterObject { api_version, kind, namespace, name }) => {
-                let namespace = match namespace {
-                    Some(Expr::ReleaseNamespace) => ".Release.Namespace".to_owned(),
-                    Some(expr) => expr.path().map_or_else(String::new, |path| self.values(path)),
-                    None => quoted(""),
-                };
+                let namespace = namespace.as_ref().map(|namespace| self.string(namespace));
+                let namespace = namespace.unwrap_or_else(|| quoted(""));
                 let [api_version, kind, name] = [api_version, kind, name.as_str()].map(quoted);
                 format!("not (lookup {api_version} {kind} {namespace} {name})")
             }
@@ -176,6 +189,7 @@ fn add_conditions<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a ValuesP
         Condition::Set(path) | Condition::Unset(path) => {
             found.insert(path);
         }
+        Condition::Differ(strings) => found.extend(strings.iter().filter_map(Expr::path)),
         Condition::Missing(object) => {
             found.extend(object.namespace.as_ref().and_then(Expr::path));
         }

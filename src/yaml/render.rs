@@ -13,7 +13,7 @@
 //! operand  = ".Release.Namespace" | ".Release.Name" | ".Values" { "." name } | "$" name { "." name }
 //!          | "." | "$" | string | integer | "(" pipeline ")"
 //! function = "and" | "or" | "index" | "toYaml" | "toJson" | "quote" | "b64enc" | "nindent" | "printf"
-//!          | "trunc" | "list" | "include" | "not" | "lookup"
+//!          | "trunc" | "list" | "include" | "not" | "ne" | "lookup"
 //! string   = a Go string literal in double quotes
 //! ```
 //!
@@ -471,7 +471,7 @@ fn call<'a>(
 ) -> Result<Cow<'a, Json>, String> {
     let known = [
         "and", "or", "index", "toYaml", "toJson", "quote", "b64enc", "nindent", "printf", "trunc",
-        "list", "include", "not", "lookup",
+        "list", "include", "not", "ne", "lookup",
     ];
     if !known.contains(&name) {
         return Err(match name {
@@ -499,6 +499,7 @@ fn call<'a>(
             return Ok(value);
         }
         ("not", [value]) => return Ok(Cow::Owned(Json::Bool(!ir::truth(value)))),
+        ("ne", [one, other]) => return Ok(Cow::Owned(Json::Bool(one != other))),
         // Helm returns an empty map, which is as false as null.
         ("lookup", [_, _, _, _]) => return Ok(Cow::Owned(Json::Null)),
         // Arguments of `include`; other lists could grow without end.

@@ -40,8 +40,6 @@ const RANGE: &str = "nor the ranges of numbers and the forms of percentages";
 const ITEM: &str = "an empty item of a list is not a missing field";
 const PATH: &str = "CEL rules and paths of fields are not evaluated";
 const ACROSS: &str = "depends on another field, and no bundle gets it wrong";
-const POD: &str =
-    "controllers and webhooks of meshes complete pods, so a missing image is no fault of a type";
 const KIND: &str = "the same type is another field as well, which needs no value there";
 
 /// Faults that the API server refuses and a build does not report, as kind and place or their
@@ -93,18 +91,11 @@ const UNREPORTED: &[(&str, &str)] = &[
     ("NetworkPolicy spec.ingress.*.ports.*.port = 0", RANGE),
     ("NetworkPolicy spec.ingress.*.ports.*.protocol = \"\"", ENUM),
     ("PodDisruptionBudget spec.minAvailable = \"text\"", RANGE),
-    ("DaemonSet spec.template.spec.containers.*.image", POD),
-    ("StatefulSet spec.template.spec.containers.*.image", POD),
     ("HorizontalPodAutoscaler spec.scaleTargetRef.apiVersion", KIND),
     ("HorizontalPodAutoscaler spec.targetCPUUtilizationPercentage = 0", RANGE),
-    ("CronJob spec.jobTemplate.spec.template.spec.restartPolicy", KIND),
-    ("CronJob spec.jobTemplate.spec.template.spec.containers.*.image", POD),
-    ("Job spec.template.spec.restartPolicy", KIND),
-    ("Job spec.template.spec.containers.*.image", POD),
     ("PersistentVolumeClaim spec = {}", KIND),
     ("PersistentVolumeClaim spec.accessModes", KIND),
     ("PersistentVolumeClaim spec.resources", KIND),
-    ("Pod spec.containers.*.image", POD),
     ("Ingress spec.ingressClassName = \"\"", RANGE),
     ("Ingress spec.rules.*.http.paths.*.path", ACROSS),
 ];

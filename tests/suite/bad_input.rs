@@ -793,7 +793,7 @@ refused! {
     }
     job_before_its_account: [OverlayPhase] = |case| {
         with_overlay(&case, "[[bundle.overlay]]\nphase = \"before\"\npath = \"job.yaml\"\n");
-        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      serviceAccountName: lamp-operator\n");
+        case.write("job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: first\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      serviceAccountName: lamp-operator\n");
     }
     mistakes_about_overlays_and_patches: [WrongType, InvalidValue, UnknownKey, InvalidValue, MissingKey, InvalidFilter] = |case| {
         case.write("bundles.toml", format!("{CONFIG}{OVERLAY_MISTAKES}"));
@@ -951,7 +951,7 @@ fn mistakes_have_a_hint_that_mends_them() {
     let path = |path: &str| CONFIG.replace("\"bundle\"", &format!("{path:?}"));
     let catalog = CONFIG.replace("path = \"bundle\"", "catalog = \"./all\"\npackage = \"lamps\"");
     let nothing = ("bundles.toml", "# none yet\n".to_owned());
-    let mistakes: [Mistake<'_>; 36] = [
+    let mistakes: [Mistake<'_>; 38] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
@@ -1154,7 +1154,23 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[],
             &["build", "--out", "bundle/charts"],
-            ["`bundle/charts` is in the directory of the bundle `lamp-operator`", "`--out DIR`"],
+            ["`bundle/charts` is in the directory of the bundle or chart `lamp", "`--out DIR`"],
+        ),
+        (
+            &[
+                (
+                    "bundles.toml",
+                    "[output]\ndir = \"own/charts\"\n[[chart]]\nname = \"own\"\nchart-version = \"1.0.0\"\nmanifests = [\"own\"]\n".to_owned(),
+                ),
+                ("own/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n".to_owned()),
+            ],
+            &["build"],
+            ["`own/charts` is in the directory of the bundle or chart `own`", "bundles.toml:6:14"],
+        ),
+        (
+            &[("bundles.toml", "bundle = [{ name = \"other\", path = \"bundle\" }]\n".to_owned())],
+            &["add", "bundle", "--name", "lamps"],
+            ["`bundle` is an inline list, to which no table", "--> bundles.toml:1:10"],
         ),
         (
             &[("out/lamp-operator/1.2.3/Chart.yaml", "name: other\n".to_owned())],

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const ELSEWHERE: &str = "somewhere-else";
+/// A namespace that one chart watches, and that values name for the operands of others.
+const ELSEWHERE: &str = "letters";
 
 /// Keys that the schema of every chart refuses.
 const UNKNOWN_KEYS: &str = "nope=1,pullSecret.nmae=x,imagePullSecrets[0].naem=x";
@@ -145,7 +146,7 @@ fn values_of(chart: &Chart) -> Json {
         values["images"][&path[1]] = json!(format!("mine.example.com/{}:1", path[1]));
     }
     for name in chart.config.operands.namespaces.keys() {
-        values["namespaces"][name] = json!("another-place");
+        values["namespaces"][name] = json!(ELSEWHERE);
         values["createNamespaces"] = json!(false);
     }
     values

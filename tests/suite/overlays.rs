@@ -38,7 +38,7 @@ patch = '.spec.template.spec.hostAliases = [{ip: "192.0.2.1", hostnames: ["lamps
 path = "kept"
 [[bundle.overlay]]
 phase = "before"
-inline = '{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: {}}}}'
+inline = '{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: {restartPolicy: Never}}}}'
 [[bundle.overlay]]
 phase = "operand"
 inline = '''

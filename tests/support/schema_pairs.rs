@@ -361,6 +361,12 @@ fn change(random: &mut Random, schema: &mut Json) {
                 schema.insert("x-kubernetes-int-or-string".to_owned(), json!(true));
             }
             "any" => *schema = json!({"type": random.of(&["string", "integer"])}),
+            "object" => {
+                let Some(name) = property(random, schema) else { return };
+                let schema = schema.as_object_mut().expect("a schema");
+                let properties = schema.shift_remove("properties").unwrap_or_default();
+                schema.insert("additionalProperties".to_owned(), properties[&name].clone());
+            }
             _ => set_keyword(random, schema),
         },
         8 => change_word(random, schema),

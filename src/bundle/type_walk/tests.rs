@@ -222,12 +222,25 @@ fn zero_is_enough_for_some_required_fields() {
     };
     let sleep = |action: Json| container(json!({"lifecycle": {"preStop": {"sleep": action}}}));
     let secrets = |secret: Json| json!({"apiVersion": "v1", "kind": "ServiceAccount", "imagePullSecrets": [secret]});
+    let claims = |mut claim: Json| {
+        merge(
+            &mut claim,
+            &json!({"metadata": {"name": "a"}, "spec": {"accessModes": ["ReadWriteOnce"]}}),
+        );
+        let template = json!({"spec": {"containers": [{"name": "a"}]}});
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template,
+                "serviceName": "a", "volumeClaimTemplates": [claim]},
+        })
+    };
     for objects in [
         [crd(json!({"name": "v1"})), crd(json!({"name": "v1", "served": false, "storage": false}))],
         [headers(json!({"name": "A"})), headers(json!({"name": "A", "value": ""}))],
         [secrets(json!({})), secrets(json!({"name": ""}))],
         [iscsi(json!({})), iscsi(json!({"lun": 0}))],
         [sleep(json!({})), sleep(json!({"seconds": 0}))],
+        [claims(json!({})), claims(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim"}))],
     ] {
         for object in objects {
             assert_eq!(missing(&object), [""; 0], "{object}");

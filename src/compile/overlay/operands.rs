@@ -32,13 +32,19 @@ fn create_namespaces() -> ValueSpec {
 /// Returns the namespaces and ServiceAccounts.
 pub fn operands(operands: &Operands) -> Unit {
     let mut unit = Unit::default();
+    let mut others = vec![Expr::ReleaseNamespace];
     for (name, namespace) in &operands.namespaces {
+        let own = Expr::Text(namespace_value(name));
         let metadata = value!({
-            "name": Expr::Text(namespace_value(name)),
+            "name": own.clone(),
             "annotations": {"helm.sh/resource-policy": "keep"},
         });
-        let when = Condition::Set(create_namespaces().path);
-        unit.objects.push(object("Namespace", metadata, Some(when)));
+        // Helm installs to a namespace that exists, and fails at two objects of one name.
+        let differ = |other: &Expr| Condition::Differ(Box::new([own.clone(), other.clone()]));
+        let create = Condition::Set(create_namespaces().path);
+        let when = Condition::all(std::iter::once(create).chain(others.iter().map(differ)));
+        unit.objects.push(object("Namespace", metadata, when));
+        others.push(own);
         unit.values.push(ValueSpec::new(
             namespace_value(name),
             json!(namespace),

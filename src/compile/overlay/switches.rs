@@ -30,11 +30,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         // Of several switches that are on, the last one counts.
         let later = others.iter().filter(|other| own.is_none_or(|own| **other > own));
         let off = later.map(|number| Condition::Unset(Switch::value(&switches[*number].name.text)));
-        let mut conditions: Vec<Condition> = object.when.take().into_iter().chain(off).collect();
-        object.when = match conditions.len() {
-            0 | 1 => conditions.pop(),
-            _ => Some(Condition::All(conditions)),
-        };
+        object.when = Condition::all(object.when.take().into_iter().chain(off));
     }
 
     let before = std::iter::once(None).chain(switches.iter().map(Some));

@@ -9,13 +9,14 @@ use crate::ir::{
     value_keys,
 };
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// Makes values of the Deployments of the CSV, under `deployments.KEY`, named as `helm create` and
 /// most charts name them. The defaults are the operator's, except for lists, which are appended to
 /// the operator's; values that only add something are named `extra…`.
 ///
-/// In lists of named items, names must be unique (Helm's server-side apply enforces this), so the
-/// schema rejects the names that the operator uses.
+/// In lists of named items, names must be unique (Helm's server-side apply enforces this), as paths of
+/// mounts must, so the schema rejects those that the operator uses.
 pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let is_deployment = |object: &Object| {
         object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
@@ -130,7 +131,7 @@ impl Settings {
         ] {
             self.append([&mut *pod], key, &[key], json!({"type": "object"}), description);
         }
-        let volume = named(&names(pod.get("volumes")), &json!({}), true);
+        let volume = named(texts(pod.get("volumes"), "name"), &json!({}), true);
         let description = "Additional volumes; the operator's own volumes keep their names.";
         self.append([&mut *pod], "volumes", &["extraVolumes"], volume, description);
 
@@ -243,9 +244,11 @@ impl Settings {
 
     /// Variables and mounts, the same for all containers.
     fn add_to_containers(&mut self, pod: &mut Map) {
-        let mut variables = PROXIES.map(|(variable, ..)| variable.to_owned()).to_vec();
+        let mut variables = BTreeSet::from(PROXIES.map(|(variable, ..)| variable.to_owned()));
+        let mut paths = BTreeSet::new();
         for container in maps_mut(pod, "containers") {
-            let own = names(container.get("env"));
+            paths.extend(texts(container.get("volumeMounts"), "mountPath"));
+            let own = texts(container.get("env"), "name");
             for (variable, key, _) in
                 PROXIES.iter().filter(|(name, ..)| own.iter().all(|o| o != name))
             {
@@ -254,16 +257,13 @@ impl Settings {
             }
             variables.extend(own);
         }
-        variables.sort_unstable();
-        variables.dedup();
-
         let variable = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
-        let mount = json!({"mountPath": {"type": "string", "minLength": 1}});
+        let mount = json!({"mountPath": other_than(paths)});
         for (key, value, item, description) in [
             (
                 "env",
                 "extraEnv",
-                named(&variables, &variable, false),
+                named(variables, &variable, false),
                 "Additional environment variables for all containers. Variables that the operator \
                     sets are changed in bundles.toml, in `[bundle.config]`; proxies are set with \
                     the value `proxy`.",
@@ -277,7 +277,7 @@ impl Settings {
             (
                 "volumeMounts",
                 "extraVolumeMounts",
-                named(&[], &mount, true),
+                named([], &mount, true),
                 "Additional volume mounts for all containers.",
             ),
         ] {
@@ -286,13 +286,20 @@ impl Settings {
     }
 }
 
-/// Returns the schema of a map with these fields and a name that is none of `taken`.
-fn named(taken: &[String], fields: &Json, has_others: bool) -> Json {
-    let mut properties = fields.clone();
-    properties["name"] = json!({"type": "string", "minLength": 1});
+/// Returns the schema of a text that is none of `taken`.
+fn other_than(taken: impl IntoIterator<Item = String>) -> Json {
+    let mut schema = json!({"type": "string", "minLength": 1});
+    let taken: Vec<String> = taken.into_iter().collect();
     if !taken.is_empty() {
-        properties["name"]["not"] = json!({"enum": taken});
+        schema["not"] = json!({"enum": taken});
     }
+    schema
+}
+
+/// Returns the schema of a map with these fields and a name that is none of `taken`.
+fn named(taken: impl IntoIterator<Item = String>, fields: &Json, has_others: bool) -> Json {
+    let mut properties = fields.clone();
+    properties["name"] = other_than(taken);
     json!({
         "type": "object",
         "properties": properties,
@@ -315,9 +322,9 @@ pub(super) fn add_entries(metadata: &mut Map, key: &str, path: &ValuesPath) -> J
     schema
 }
 
-fn names(list: Option<&Value>) -> Vec<String> {
-    let names = fields::list(list).iter().filter_map(|item| fields::text(item, "name"));
-    names.map(str::to_owned).collect()
+fn texts(list: Option<&Value>, key: &str) -> Vec<String> {
+    let texts = fields::list(list).iter().filter_map(|item| fields::text(item, key));
+    texts.map(str::to_owned).collect()
 }
 
 /// Replaces the map at `key` by the value, with the map as its default; does nothing if there

@@ -17,6 +17,7 @@ mod namespace;
 mod pre_install_hooks;
 mod pull_secret;
 mod release_labels;
+mod render_once;
 #[cfg(test)]
 pub(crate) mod sample;
 mod service_account_name;
@@ -89,7 +90,7 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 16] = [
+const PASSES: [Pass; 17] = [
     // First, on objects as they were written.
     check_types::check_types,
     // Before `namespace`, which reports the bundle's namespace where it is still text.
@@ -106,7 +107,8 @@ const PASSES: [Pass; 16] = [
     // After `namespace`, whose expressions make a CRD a template.
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
-    // After all passes that add objects.
+    // After all passes that add objects, and before labels that tell charts apart.
+    render_once::render_once,
     release_labels::release_labels,
     check_names::check_names,
     // Last: lints judge what is installed.

@@ -2,12 +2,14 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
+use crate::fields::text;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, PULL_SECRET, Phase, Unit, Value, ValueSpec, ValuesPath,
     WORKLOADS, account, map, value,
 };
 use crate::overlay::namespace_value;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// Adds the pull secrets of the values to every ServiceAccount, and to the pods of workloads whose
 /// ServiceAccount is not in the chart (such as `default`), or that have pull secrets of their own, with
@@ -27,7 +29,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
             _ => None,
         };
         if let Some(holder) = holder {
-            add(holder);
+            add(holder, context.settings.pull_secret());
             let namespace = object.metadata("namespace").cloned();
             let namespace = namespace.unwrap_or(Value::Expr(Expr::ReleaseNamespace));
             // Operands are a chart of their own; what is only needed there is installed with it.
@@ -54,8 +56,12 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     }
 }
 
-fn add(holder: &mut Map) {
+/// Adds the pull secrets of the values. The list has each name once, or server-side apply (the default of
+/// Helm 4) refuses it.
+fn add(holder: &mut Map, default: &str) {
     let list = holder.list_at("imagePullSecrets");
+    let mut seen = BTreeSet::from([default.to_owned()]);
+    list.retain(|item| text(item, "name").is_none_or(|name| seen.insert(name.to_owned())));
     list.push(Value::when(
         Condition::Set(secret_name()),
         value!({"name": Expr::Text(secret_name())}),
@@ -111,6 +117,7 @@ fn values(name: &str) -> [ValueSpec; 3] {
             json!([]),
             json!({
                 "type": "array",
+                "uniqueItems": true,
                 "items": {
                     "type": "object",
                     "properties": {"name": {"type": "string", "minLength": 1}},
@@ -170,6 +177,26 @@ spec: {template: {spec: {serviceAccountName: operator, imagePullSecrets: [{name:
         let secrets = pod.get("imagePullSecrets").unwrap();
         let Value::Seq(secrets) = secrets else { panic!("{secrets:?}") };
         assert_eq!(secrets.len(), 3, "{secrets:?}");
+    }
+
+    #[test]
+    fn each_pull_secret_is_in_a_list_once() {
+        let mut unit = crate::passes::sample::bundle(
+            "
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: operator}
+imagePullSecrets: [{name: a}, {name: pull}, {name: b}, {name: a}]
+",
+        );
+        let mut context = Context::default();
+        context.settings.pull_secret = Some(Some("pull".to_owned()));
+        pull_secret(&mut unit, &context, &mut Diagnostics::new());
+        let values = unit.default_values();
+        let release = crate::ir::Release { values: &values, ..crate::ir::Release::LITERAL };
+        let account = release.object(&unit.objects[0]).unwrap();
+        let expected = json!([{"name": "a"}, {"name": "b"}, {"name": "pull"}]);
+        assert_eq!(account["imagePullSecrets"], expected);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::config::{CRDS_SUFFIX, CrdPlacement, OPERANDS_SUFFIX};
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
+use crate::ir::{Condition, Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
 use std::collections::BTreeSet;
 
 const CRD: &str = "CustomResourceDefinition";
@@ -71,7 +71,8 @@ fn belongs_to_release(object: &Object, key: &str, context: &Context) -> bool {
         }
         // Another release or the operator sets the others: `helm upgrade` of Helm 4 would conflict.
         ("ServiceAccount", Origin::Added(OPERANDS)) => {
-            object.when.is_none() && [MANAGED_BY, CHART].contains(&key)
+            let is_adopted = matches!(object.when, Some(Condition::Missing(_)));
+            !is_adopted && [MANAGED_BY, CHART].contains(&key)
         }
         _ => true,
     }
@@ -141,6 +142,7 @@ fn label(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::ClusterObject;
     use crate::ir::{Condition, Release};
     use crate::passes::sample;
     use serde_json::{Value as Json, json};
@@ -263,7 +265,12 @@ metadata: {name: a}
             json!({"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": chart})
         );
         // Another release adopts it.
-        unit.objects[0].when = Some(Condition::All(Vec::new()));
+        unit.objects[0].when = Some(Condition::Missing(ClusterObject {
+            api_version: "v1",
+            kind: "ServiceAccount",
+            namespace: None,
+            name: "a".to_owned(),
+        }));
         assert_eq!(labelled(unit)[0]["metadata"], json!({"name": "a"}));
     }
 }

@@ -7,6 +7,7 @@ use crate::declare::{Flat, Form, Key, Kind, choices, table};
 use crate::diag::{Code, Span, suggest};
 use crate::forms::{Namespace, Placed, PullSecret, patterns};
 use crate::reader::{Node, Reader, items};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.
@@ -203,12 +204,14 @@ impl Watch {
 
 /// Parses an argument of the command line: the text of [`Watch::annotation`].
 impl FromStr for Watch {
-    type Err = &'static str;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "" => Err("use `all`, `own`, or a list of namespaces"),
-            text => Ok(Watch::of_annotation(text)),
+        let mut seen = BTreeSet::new();
+        match text.split(',').find(|name| name.is_empty() || !seen.insert(*name)) {
+            None => Ok(Watch::of_annotation(text)),
+            Some("") => Err("use `all`, `own`, or a list of namespaces".to_owned()),
+            Some(name) => Err(format!("duplicate namespace `{name}`")),
         }
     }
 }

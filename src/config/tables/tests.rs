@@ -1580,7 +1580,12 @@ fn watched_namespaces_are_written_and_read() {
         assert_eq!(watch.annotation(), annotation);
         assert_eq!(annotation.parse(), Ok(watch));
     }
-    assert_eq!("".parse::<Watch>(), Err("use `all`, `own`, or a list of namespaces"));
+    let wrong = "use `all`, `own`, or a list of namespaces";
+    for (text, error) in
+        [("", wrong), ("a,,b", wrong), ("a,b,a", "duplicate namespace `a`"), ("a,", wrong)]
+    {
+        assert_eq!(text.parse::<Watch>(), Err(error.to_owned()));
+    }
 }
 
 #[test]

@@ -15,9 +15,10 @@ pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};
 use crate::Finding;
+use crate::path::Step;
 use crate::read::{at, is_true};
 use location::{START, SchemaLocation, SchemaPart, locate};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 rules! {
     /// Field removed from an API.
@@ -172,14 +173,18 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let location = locate(steps);
     // Also in unserved versions: the API server validates all of them.
     findings.extend(defaults::refused(context, &location));
-    let own = match (location.combination, location.part) {
-        // A change in one branch can be a restriction or a relaxation of the whole.
-        (Some(at), _) | (None, SchemaPart::Keyword(at)) => keyword::finding(context, &location, at),
-        (None, SchemaPart::Property) => property(context, &location),
-        (None, SchemaPart::Schema) => {
-            Some(found(&CHANGED, format!("{}: schema changed", location.field)))
+    let own = of_every_object(context, &location).or_else(|| {
+        match (location.combination, location.part) {
+            // A change in one branch can be a restriction or a relaxation of the whole.
+            (Some(at), _) | (None, SchemaPart::Keyword(at)) => {
+                keyword::finding(context, &location, at)
+            }
+            (None, SchemaPart::Property) => property(context, &location),
+            (None, SchemaPart::Schema) => {
+                Some(found(&CHANGED, format!("{}: schema changed", location.field)))
+            }
         }
-    };
+    });
     let Some(finding) = own else { return };
 
     // No client can use an unserved version, and `status` is written by the new operator itself.
@@ -194,6 +199,41 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     } else {
         finding
     });
+}
+
+/// Fields that every object has, also without a schema of them; the names are strings.
+const OF_EVERY_OBJECT: [&str; 5] =
+    ["apiVersion", "kind", "metadata", "metadata.name", "metadata.generateName"];
+
+/// Returns the finding if the whole schema of such a field comes or goes: a new one restricts the names
+/// that objects have.
+fn of_every_object(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {
+    let field = location.field.as_str();
+    let is_property = matches!(location.part, SchemaPart::Property);
+    let is_whole = match context.steps().last()? {
+        Step::Key(keyword) if keyword == "properties" => field == "metadata",
+        _ => is_property && OF_EVERY_OBJECT.contains(&field),
+    };
+    if !is_whole || location.combination.is_some() {
+        return None;
+    }
+    let Some(new) = &context.edit.new else {
+        return Some(found(&LOOSENED, format!("{field}: schema removed, the field stays")));
+    };
+
+    let properties = if is_property { new.get("properties") } else { Some(new) };
+    let string = json!({"type": "string"});
+    let findings = ["name", "generateName"].into_iter().flat_map(|name| {
+        let own = format!("metadata.{name}");
+        let schema =
+            if field == own { Some(new) } else { properties.and_then(|map| map.get(name)) };
+        let verdicts = schema.into_iter().flat_map(|schema| keyword::verdicts(&string, schema));
+        verdicts
+            .map(move |(rule, change)| found(rule, format!("{own}: {change}")))
+            .collect::<Vec<_>>()
+    });
+    let worst = findings.min_by_key(|finding| finding.rule.class);
+    worst.or_else(|| Some(found(&PROPERTY_ADDED, format!("{field}: schema added"))))
 }
 
 fn in_status(field: &str) -> bool {

@@ -6,7 +6,7 @@
 
 mod table;
 
-pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
+pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE};
 
 use super::judgement::Judgement;
 use super::{display_value, found};
@@ -66,6 +66,10 @@ enum When {
     Loses,
     /// The new list or map has an item that the old one does not have.
     Gains,
+    /// The new list has this text, and the old one does not.
+    GainsItem(&'static str),
+    /// An item of the new list has a value of this field that no item of the old one has.
+    GainsIn(&'static str),
 }
 
 /// Rows about the same part of objects.
@@ -265,6 +269,17 @@ impl When {
             When::Raised => numbers.is_some_and(|(before, after)| after > before),
             When::Loses => return missing(before, after).map(|gone| format!("removed {gone}")),
             When::Gains => return missing(after, before).map(|came| format!("added {came}")),
+            When::GainsItem(item) => {
+                let has = |list| items(list, &[]).iter().any(|one| one == item);
+                has(after) && !has(before)
+            }
+            When::GainsIn(field) => {
+                let values = |list| -> Json {
+                    items(list, &[]).iter().filter_map(|item| item.get(field)).cloned().collect()
+                };
+                let came = missing(Some(&values(after)), Some(&values(before)));
+                return came.map(|came| format!("added {came}"));
+            }
         };
 
         let shown = |value: Option<&Json>| match value {

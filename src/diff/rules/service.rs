@@ -1,7 +1,7 @@
 //! Rules on Services and NetworkPolicies.
 
 use super::lookup::Lookup;
-use super::{RuleContext, display_value, found, listed, rules};
+use super::{RuleContext, display_value, fields, found, listed, rules};
 use crate::Finding;
 use crate::identity::Pair;
 use crate::read::items;
@@ -119,5 +119,10 @@ fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
         let reason = name.map(|name| format!("name of a port changed: {}", display_value(name)));
         return Some(found(&PORT_RENAMED, reason.unwrap_or_default()));
     }
-    (shape.last() == Some(&"name")).then(|| found(&PORT_RENAMED, context.change()))
+    match *shape.last()? {
+        "name" => Some(found(&PORT_RENAMED, context.change())),
+        // Without a number, the API server keeps the one that it has allocated.
+        "nodePort" if edit.new.is_some() => Some(found(&fields::ROUTING, context.change())),
+        _ => None,
+    }
 }

@@ -12,6 +12,7 @@ use crate::path::Step;
 use crate::read::{at, items, pod_spec, pod_template, text};
 use crate::{Finding, Identity};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 rules! {
     /// Container added.
@@ -150,6 +151,7 @@ fn container(context: &RuleContext<'_, '_>, rest: &[&str], label: &str) -> Vec<F
         (["env" | "envFrom"], Some(_), None) => {
             Some(found(&ENV_REMOVED, format!("{label} removed")))
         }
+        (["env", "[order]"], ..) => variables_in_order(context, label),
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
             Some(found(&ENV, context.change()))
         }
@@ -199,6 +201,39 @@ fn variable(context: &RuleContext<'_, '_>, label: &str) -> Option<Finding> {
     };
     let is_tuned = settings::is_tuned_variable(&name, old, new);
     Some(found(if is_tuned { &ENV_TUNED } else { rule }, reason))
+}
+
+/// Returns the finding for another order of variables, if it changes the value of one: the kubelet puts
+/// only the values of variables before it in place of `$(NAME)`.
+fn variables_in_order(context: &RuleContext<'_, '_>, label: &str) -> Option<Finding> {
+    let (_, list) = context.steps().split_last()?;
+    let [old, new] = [&context.old, &context.new].map(|side| uses(items(side.at(list), &[])));
+    let moved = new.into_iter().filter(|(pair, is_before)| old.get(pair) == Some(&!is_before));
+    let shown = moved.map(|((user, used), is_before)| {
+        let place = if is_before { "before" } else { "after" };
+        format!("{user} uses {used}, which now comes {place} it")
+    });
+    let shown: Vec<String> = shown.collect();
+    let label = label.trim_end_matches("[order]");
+    (!shown.is_empty()).then(|| found(&ENV, format!("{label}: {}", listed(&shown, 3))))
+}
+
+/// Returns the pairs of variables of which the first has `$(NAME)` of the second in its value, and
+/// whether the second is before it.
+fn uses(variables: &[Json]) -> BTreeMap<(&str, &str), bool> {
+    let name = |variable| text(variable, &["name"]);
+    let mut uses = BTreeMap::new();
+    for (at, user) in variables.iter().enumerate() {
+        // `$$(NAME)` is the text `$(NAME)`.
+        let value = text(user, &["value"]).replace("$$", "");
+        let others = variables.iter().enumerate().filter(|(place, _)| *place != at);
+        for (place, used) in others.filter(|_| value.contains("$(")) {
+            if value.contains(&format!("$({})", name(used))) {
+                uses.insert((name(user), name(used)), place < at);
+            }
+        }
+    }
+    uses
 }
 
 /// Returns the finding if pods that replaced each other now overlap.

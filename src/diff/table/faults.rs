@@ -158,8 +158,13 @@ fn selectors_of_controllers_of_pods_match_their_pods() {
         assert_eq!(with(kind, "d"), [""; 0], "{kind}");
         assert_eq!(with(kind, "e"), [REFUSED], "{kind}");
     }
-    // The API server sets the selector of a Job.
-    assert_eq!(with("Job", "e"), [""; 0]);
+    // The API server sets the selector of a Job. `Always` is the default of pods.
+    let mut job = pod(json!({}), json!({"restartPolicy": "Never"}));
+    (job["apiVersion"], job["kind"]) = (json!("batch/v1"), json!("Job"));
+    job["spec"]["template"]["metadata"]["labels"]["app"] = json!("e");
+    assert_eq!(faults(vec![job.clone()]), [""; 0]);
+    job["spec"]["template"]["spec"]["restartPolicy"] = json!(null);
+    assert_eq!(faults(vec![job]), [REFUSED]);
 }
 
 #[test]

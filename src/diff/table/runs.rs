@@ -231,7 +231,38 @@ pub(super) fn webhooks() -> Vec<Case> {
 
 pub(super) fn services() -> Vec<Case> {
     let ports = |ports: Json| service(json!({"ports": ports}));
+    let node_port = |port: Json| {
+        let mut http = json!({"name": "http", "port": 80, "targetPort": 8080});
+        join(&mut http, json!({"nodePort": port}));
+        ports(json!([http]))
+    };
+    let annotated = |key: &str, value: &str| {
+        let key = format!("service.beta.kubernetes.io/aws-load-balancer-{key}");
+        let mut service = object("v1", "Service", "s", json!({"spec": {"ports": [{"port": 80}]}}));
+        service["metadata"]["annotations"] = json!({key: value});
+        one(service)
+    };
     vec![
+        (
+            "service-routing-changed",
+            [node_port(json!(30000)), node_port(json!(30001))],
+            [node_port(json!(30000)), node_port(json!(null))],
+        ),
+        (
+            "service-routing-changed",
+            [service(json!({"ipFamilies": ["IPv4"]})), service(json!({"ipFamilies": ["IPv6"]}))],
+            [service(json!({"ipFamilies": []})), service(json!({}))],
+        ),
+        (
+            "service-routing-changed",
+            [annotated("internal", "true"), annotated("a", "true")],
+            [annotated("internal", "false"), annotated("a", "true")],
+        ),
+        (
+            "service-routing-changed",
+            [annotated("scheme", "internal"), annotated("scheme", "internet-facing")],
+            [annotated("a", "internal"), annotated("a", "internet-facing")],
+        ),
         (
             "service-port-changed",
             [service(json!({})), ports(json!([{"name": "http", "port": 81, "targetPort": 8080}]))],
@@ -473,6 +504,15 @@ pub(super) fn objects() -> Vec<Case> {
         one(map)
     };
     let role = |fields| object("rbac.authorization.k8s.io/v1", "ClusterRole", "r", fields);
+    let quota = |spec: Json| one(object("v1", "ResourceQuota", "q", json!({"spec": spec})));
+    let limits =
+        |limits: Json| one(object("v1", "LimitRange", "l", json!({"spec": {"limits": limits}})));
+    let admission = |kind: &str, spec: Json| {
+        let version = "admissionregistration.k8s.io/v1";
+        one(object(version, kind, "a", json!({"spec": spec})))
+    };
+    let policy = |spec| admission("ValidatingAdmissionPolicy", spec);
+    let bound = |spec| admission("ValidatingAdmissionPolicyBinding", spec);
     let aggregated = |mut fields: Json| {
         fields["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]});
         one(role(fields))
@@ -546,6 +586,89 @@ pub(super) fn objects() -> Vec<Case> {
             "immutable-field",
             [frozen("a"), frozen("b")],
             [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+        ),
+        (
+            "quota-changed",
+            [quota(json!({"hard": {"pods": 5}})), quota(json!({"hard": {"pods": 4}}))],
+            [quota(json!({"hard": {"pods": "1k"}})), quota(json!({"hard": {"pods": 1000}}))],
+        ),
+        (
+            "quota-changed",
+            [quota(json!({"hard": {}})), quota(json!({"hard": {"requests.cpu": "4"}}))],
+            [quota(json!({"hard": {"requests.cpu": "4"}})), quota(json!({"hard": {}}))],
+        ),
+        (
+            "quota-changed",
+            [quota(json!({"scopeSelector": {"matchExpressions": []}})), quota(json!({}))],
+            [quota(json!({})), quota(json!({"hard": {}}))],
+        ),
+        (
+            "quota-changed",
+            [
+                limits(json!([{"type": "Pod", "max": {"cpu": "4"}}])),
+                limits(json!([{"type": "Pod", "max": {"cpu": "2"}}])),
+            ],
+            [
+                limits(json!([{"type": "Pod"}, {"type": "Container"}])),
+                limits(json!([{"type": "Pod"}])),
+            ],
+        ),
+        (
+            "quota-changed",
+            [policy(json!({"failurePolicy": "Ignore"})), policy(json!({}))],
+            [policy(json!({})), policy(json!({"failurePolicy": "Ignore"}))],
+        ),
+        (
+            "quota-changed",
+            [
+                policy(json!({"validations": [{"expression": "a"}]})),
+                policy(json!({"validations": [{"expression": "a"}, {"expression": "b"}]})),
+            ],
+            [
+                policy(json!({"validations": [{"expression": "b"}, {"expression": "a"}]})),
+                policy(json!({"validations": [{"expression": "a", "message": "m"}]})),
+            ],
+        ),
+        (
+            "quota-changed",
+            [
+                policy(json!({"matchConditions": [{"name": "a", "expression": "a"}]})),
+                policy(json!({"matchConditions": []})),
+            ],
+            [
+                policy(json!({"matchConditions": []})),
+                policy(json!({"matchConditions": [{"name": "a", "expression": "a"}]})),
+            ],
+        ),
+        (
+            "quota-changed",
+            [
+                policy(json!({"matchConstraints": {"matchPolicy": "Exact"}})),
+                policy(json!({"matchConstraints": {}})),
+            ],
+            [
+                policy(json!({"matchConstraints": {"matchPolicy": "Equivalent"}})),
+                policy(json!({"matchConstraints": {}})),
+            ],
+        ),
+        (
+            "quota-changed",
+            [
+                bound(json!({"validationActions": ["Audit"]})),
+                bound(json!({"validationActions": ["Deny"]})),
+            ],
+            [
+                bound(json!({"validationActions": ["Deny"]})),
+                bound(json!({"validationActions": ["Deny", "Audit"]})),
+            ],
+        ),
+        (
+            "quota-changed",
+            [bound(json!({"policyName": "a"})), bound(json!({"policyName": "b"}))],
+            [
+                admission("MutatingAdmissionPolicy", json!({"failurePolicy": "Ignore"})),
+                admission("MutatingAdmissionPolicy", json!({"failurePolicy": "Ignore", "a": 1})),
+            ],
         ),
         ("workload-removed", [deployment(json!({})), none()], [claim("v1", "Service"), none()]),
         ("service-removed", [service(json!({})), none()], [deployment(json!({})), none()]),

@@ -247,10 +247,27 @@ pub enum Condition {
     Set(ValuesPath),
     /// The value at this path is not true.
     Unset(ValuesPath),
+    /// The two strings differ.
+    Differ(Box<[Expr; 2]>),
     /// The cluster has no such object. Without a cluster, it has none.
     Missing(ClusterObject),
     /// Any of these is true; never empty.
     Any(Vec<Condition>),
     /// All of these are true; never empty.
     All(Vec<Condition>),
+}
+
+impl Condition {
+    /// Returns the condition that all of these are true; `None` if there are none.
+    pub fn all(conditions: impl IntoIterator<Item = Condition>) -> Option<Self> {
+        let parts = conditions.into_iter().flat_map(|condition| match condition {
+            Condition::All(parts) => parts,
+            condition => vec![condition],
+        });
+        let mut conditions: Vec<Condition> = parts.collect();
+        match conditions.len() {
+            0 | 1 => conditions.pop(),
+            _ => Some(Condition::All(conditions)),
+        }
+    }
 }

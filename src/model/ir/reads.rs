@@ -34,6 +34,9 @@ impl<'a> ReadPaths<'a> {
             Condition::Set(path) | Condition::Unset(path) => {
                 self.0.insert(path.segments());
             }
+            Condition::Differ(strings) => {
+                strings.iter().for_each(|string| self.add_expression(string));
+            }
             Condition::Missing(object) => {
                 object.namespace.iter().for_each(|namespace| self.add_expression(namespace));
             }
@@ -77,7 +80,11 @@ mod tests {
     fn expressions_read_what_is_around_them_and_conditions_only_themselves() {
         let spec = Value::map([("a", Value::Expr(Expr::Values(path("manager.resources.limits"))))]);
         let mut object = Object::new(Map::from_iter([("data".to_owned(), spec)]), Origin::Stub);
-        object.when = Some(Condition::All(vec![Condition::Set(path("crds.enabled"))]));
+        let differ = [Expr::ReleaseNamespace, Expr::Text(path("namespaces.jobs"))];
+        object.when = Some(Condition::All(vec![
+            Condition::Set(path("crds.enabled")),
+            Condition::Differ(Box::new(differ)),
+        ]));
         let objects = [object];
         let read = ReadPaths::of(&objects);
         for (text, expected) in [
@@ -87,6 +94,7 @@ mod tests {
             ("manager.resources.limits.cpu", false),
             ("crds.enabled", true),
             ("crds", false),
+            ("namespaces.jobs", true),
             ("other", false),
         ] {
             assert_eq!(read.contains(&path(text)), expected, "{text}");

@@ -145,6 +145,10 @@ impl Release<'_> {
         match condition {
             Condition::Set(path) => truth(self.lookup(path)),
             Condition::Unset(path) => !truth(self.lookup(path)),
+            Condition::Differ(strings) => {
+                let [one, other] = strings.each_ref().map(|string| self.expr(string));
+                one != other
+            }
             // Rendered without a cluster, as `helm template` does.
             Condition::Missing(_) => true,
             Condition::Any(conditions) => conditions.iter().any(|c| self.holds(c)),

@@ -18,10 +18,12 @@ fn every_list_is_a_difference() {
 
         let mut more = with(list);
         *list(&mut more) = vec![PathBuf::from("a"), PathBuf::from("c")];
-        comparison.append(Comparison { needs_replace: true, ..more });
+        let refusal = |text: &str| Some(text.to_owned());
+        comparison.append(Comparison { needs_replace: true, refusal: refusal("a"), ..more });
         assert_eq!(list(&mut comparison).as_slice(), ["a", "b", "c"].map(PathBuf::from));
         assert!(comparison.needs_replace);
-        comparison.append(Comparison::default());
+        comparison.append(Comparison { refusal: refusal("b"), ..Comparison::default() });
         assert!(comparison.needs_replace);
+        assert_eq!(comparison.refusal, refusal("a"));
     }
 }

@@ -67,6 +67,8 @@ fn conditions() {
         ("and (or .Values.a.empty .Values.on) (index .Values \"a\" \"c-d\")", true),
         ("and .Values.a", true),
         ("not .Values.a.zero", true),
+        ("ne .Release.Namespace .Values.a.empty", true),
+        ("ne .Release.Namespace \"ns\"", false),
         ("not (lookup \"v1\" \"Secret\" \"\" \"a\")", true),
     ] {
         let template = format!("[{{{{ if {condition} }}}}yes{{{{ else }}}}no{{{{ end }}}}]");
@@ -127,6 +129,7 @@ fn what_is_not_ours_is_an_error_with_its_place() {
         ("{{ .Values. }}", 11, "expected a name after `.`"),
         ("{{ .Values.}}", 11, "expected a name after `.`"),
         ("{{ .Values. a }}", 11, "expected a name after `.`"),
+        ("{{ ne 1 }}", 3, "`ne` cannot take these arguments"),
         ("{{ list 1 2 3 4 5 }}", 3, "`list` cannot take these arguments"),
         ("{{ list .Values.a }}", 3, "`list` cannot take these arguments"),
         ("{{ list .Values.a.list }}", 3, "`list` cannot take these arguments"),

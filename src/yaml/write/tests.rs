@@ -628,6 +628,8 @@ fn expressions_are_written_for_helm() {
             name: "a\"b".to_owned(),
         })
     };
+    let differ =
+        |parts| Condition::Differ(Box::new([Expr::Text(path(&["a"])), Expr::Concat(parts)]));
     let text = |text: &str| Part::Text(text.to_owned());
     let image = || Part::Image(ImageReference::new("op", "quay.io/a:1"));
     let when = |condition, value: &str| Value::when(condition, value.into());
@@ -686,6 +688,14 @@ fn expressions_are_written_for_helm() {
         (
             value!({"k": when(missing(None), "b")}),
             "{{- if not (lookup \"v1\" \"Secret\" \"\" \"a\\\"b\") }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(differ(vec![text("a\"b")]), "b")}),
+            "{{- if ne .Values.a \"a\\\"b\" }}\nk: b\n{{- end }}\n",
+        ),
+        (
+            value!({"k": when(differ(vec![text("a"), Part::ReleaseNamespace]), "b")}),
+            "{{- if ne .Values.a (printf \"a%s\" .Release.Namespace) }}\nk: b\n{{- end }}\n",
         ),
         (
             value!({"k": when(Condition::Any(vec![set(&["a"]), unset, set(&["b-c"])]), "b")}),
@@ -765,6 +775,11 @@ fn expressions_are_written_for_helm() {
             value!({"k": when(missing(Some(Expr::Text(path(&["a-b", "c"])))), "l"), "m": Expr::Text(path(&["a-b", "d"]))}),
             "{{- $values := index .Values \"a-b\" -}}\n{{- if not (lookup \"v1\" \"Secret\" $values.c \
              \"a\\\"b\") }}\nk: l\n{{- end }}\nm: {{ $values.d | quote }}\n",
+        ),
+        (
+            value!({"k": when(Condition::Differ(Box::new([Expr::ReleaseNamespace, Expr::Text(path(&["a-b", "c"]))])), "l"), "m": Expr::Text(path(&["a-b", "d"]))}),
+            "{{- $values := index .Values \"a-b\" -}}\n{{- if ne .Release.Namespace $values.c }}\n\
+             k: l\n{{- end }}\nm: {{ $values.d | quote }}\n",
         ),
         (
             value!({

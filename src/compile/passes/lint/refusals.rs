@@ -1,5 +1,5 @@
 //! API server validation that types cannot express, for the kinds that people write by hand, in
-//! bundles and in overlays: Services, ConfigMaps, CRDs and the Deployments of a CSV.
+//! bundles and in overlays: Services, ConfigMaps, CRDs, autoscalers and workloads.
 //!
 //! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
 //! function, and tests/api_server/refusals.rs asks a real one. The bundles of the corpus
@@ -12,7 +12,8 @@ use super::super::check_types::{is_given, rejected};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::fields::{below, integer, list, text};
 use crate::ir::{
-    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
+    Map, Object, Origin, Unit, Value, WORKLOADS, is_label, is_label_key, is_label_value,
+    pod_spec_keys, push_key,
 };
 use crate::overlay;
 use serde_json::Value as Json;
@@ -71,11 +72,18 @@ fn faults(object: &Object) -> Vec<(String, String)> {
     metadata(&mut faults, "", &object.root);
     match object.kind() {
         "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
-        "Deployment" => deployment(&mut faults),
+        "Deployment" => {
+            selector(&mut faults);
+            strategy(&mut faults);
+        }
         "StatefulSet" | "DaemonSet" | "ReplicaSet" => selector(&mut faults),
         "Service" if object.group().is_empty() => service(&mut faults),
         "CustomResourceDefinition" => crd(&mut faults),
+        "HorizontalPodAutoscaler" => autoscaler(&mut faults),
         _ => {}
+    }
+    if WORKLOADS.contains(&object.kind()) && ["", "apps", "batch"].contains(&object.group()) {
+        pods(&mut faults);
     }
     faults.found
 }
@@ -211,16 +219,13 @@ const TOLERATION: &[(&str, &[&str])] = &[
     ("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
 ];
 
-/// Checks the selector of a workload, and the labels of its pods.
+/// Checks the selector of a workload.
 ///
 /// Server: `spec.template.metadata.labels: Invalid value: …: `selector` does not match template
 /// `labels``.
 fn selector(faults: &mut Faults<'_>) {
     let object = faults.object;
     let Some(template) = object.at(&["spec", "template"]) else { return };
-    if let Some(template) = template.as_map() {
-        metadata(faults, ".spec.template", template);
-    }
     let none = Map::new();
     let own = template.at(&["metadata", "labels"]).and_then(Value::as_map).unwrap_or(&none);
     let selector = object.at(&["spec", "selector", "matchLabels"]).and_then(Value::as_map);
@@ -259,14 +264,23 @@ fn selector(faults: &mut Faults<'_>) {
     }
 }
 
-/// Checks the pods of a Deployment, and its selector.
+/// Checks the bounds of an autoscaler.
 ///
-/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
-/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`,
-/// `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'`,
-/// `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`.
-fn deployment(faults: &mut Faults<'_>) {
-    selector(faults);
+/// Server: `spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas``.
+fn autoscaler(faults: &mut Faults<'_>) {
+    let bound = |key: &str| integer(faults.object.at(&["spec", key]));
+    let least = bound("minReplicas").unwrap_or(1);
+    if let Some(most) = bound("maxReplicas").filter(|most| *most < least) {
+        let what = format!("has maxReplicas {most}, below minReplicas {least}");
+        faults.add(".spec.maxReplicas", what);
+    }
+}
+
+/// Checks the strategy of a Deployment.
+///
+/// Server: `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is
+/// 'Recreate'`, `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`.
+fn strategy(faults: &mut Faults<'_>) {
     let strategy = faults.object.at(&["spec", "strategy"]).unwrap_or(&Value::Null);
     let rolling = strategy.get("rollingUpdate").filter(|rolling| !rolling.is_null());
     // Without a value, both are 25 %.
@@ -281,47 +295,73 @@ fn deployment(faults: &mut Faults<'_>) {
         let path = ".spec.strategy.rollingUpdate";
         faults.add(path, "has `maxSurge` and `maxUnavailable` 0, so no pod can be replaced");
     }
-    let Some(template) = faults.object.at(&["spec", "template"]) else { return };
-    let pod = template.get("spec").unwrap_or(&Value::Null);
-    let volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
-    faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
-    let choices = [("restartPolicy", &["Always"][..]), ("dnsPolicy", DNS_POLICIES)];
-    faults.choices(".spec.template.spec", pod, &choices);
-    for (path, toleration) in items(".spec.template.spec", pod, "tolerations") {
+}
+
+/// Checks the pods of a workload.
+///
+/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
+/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
+fn pods(faults: &mut Faults<'_>) {
+    let object = faults.object;
+    let keys = pod_spec_keys(object.kind());
+    let Some(pod) = object.at(keys) else { return };
+    let base = format!(".{}", keys.join("."));
+    // The object itself is the template of a Pod.
+    let above = &keys[..keys.len() - 1];
+    if let Some(template) = object.at(above).and_then(Value::as_map) {
+        metadata(faults, base.trim_end_matches(".spec"), template);
+    }
+
+    let mut volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
+    faults.twice(&format!("{base}.volumes"), "volume", volumes.iter().copied());
+    let claims = list(object.at(&["spec", "volumeClaimTemplates"])).iter();
+    volumes.extend(claims.filter_map(|claim| claim.at(&["metadata", "name"])?.as_str()));
+    let policies: &[&str] = match object.kind() {
+        "Pod" => &["Always", "OnFailure", "Never"],
+        "CronJob" | "Job" => &["OnFailure", "Never"],
+        _ => &["Always"],
+    };
+    // The default is `Always`.
+    if !policies.contains(&"Always") && text(pod, "restartPolicy").is_none_or(str::is_empty) {
+        let known = policies.join("` or `");
+        faults.add(&*base, format!("has no restartPolicy, which must be `{known}`"));
+    }
+    faults.choices(&base, pod, &[("restartPolicy", policies), ("dnsPolicy", DNS_POLICIES)]);
+    for (path, toleration) in items(&base, pod, "tolerations") {
         faults.choices(&path, toleration, TOLERATION);
         let is_exists = text(toleration, "operator") == Some("Exists");
         if is_exists && text(toleration, "value").is_some_and(|value| !value.is_empty()) {
             faults.add(path, "has a toleration with operator `Exists` and a value");
         }
     }
-    node_affinity(faults, pod);
+    node_affinity(faults, &base, pod);
     // Containers of both lists must have different names.
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
-        for (path, container) in items(".spec.template.spec", pod, kind) {
+        for (path, container) in items(&base, pod, kind) {
             names.extend(text(container, "name"));
             self::container(faults, &path, container, &volumes);
         }
     }
 
-    faults.twice(".spec.template.spec.containers", "container name", names);
+    faults.twice(&format!("{base}.containers"), "container name", names);
 }
 
 /// Checks the expressions of required and preferred node affinity.
 ///
 /// Server: `….matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or
 /// 'NotIn'`, `….values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'`.
-fn node_affinity(faults: &mut Faults<'_>, pod: &Value) {
+fn node_affinity(faults: &mut Faults<'_>, base: &str, pod: &Value) {
     let (required, preferred) = (
         "requiredDuringSchedulingIgnoredDuringExecution",
         "preferredDuringSchedulingIgnoredDuringExecution",
     );
     let none = Value::Null;
     let affinity = pod.at(&["affinity", "nodeAffinity"]).unwrap_or(&none);
-    let base = ".spec.template.spec.affinity.nodeAffinity";
+    let base = format!("{base}.affinity.nodeAffinity");
     let terms = affinity.get(required).unwrap_or(&none);
     let terms = items(&format!("{base}.{required}"), terms, "nodeSelectorTerms");
-    let preferences = items(base, affinity, preferred).map(|(path, preferred)| {
+    let preferences = items(&base, affinity, preferred).map(|(path, preferred)| {
         (format!("{path}.preference"), preferred.get("preference").unwrap_or(&none))
     });
 
@@ -358,7 +398,7 @@ const FIELDS: &[&str] = &[
 const RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 
-/// Checks a container of a pod template.
+/// Checks a container of a pod.
 ///
 /// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
 /// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,

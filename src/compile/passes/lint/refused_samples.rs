@@ -75,6 +75,62 @@ spec:
         readinessProbe: {httpGet: {path: /, port: metrics}}
 ";
 
+const DAEMON_SET: &str = "apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: faulty}
+spec:
+  selector: {matchLabels: {app: faulty}}
+  template:
+    metadata: {labels: {app: faulty}}
+    spec:
+      containers: [{name: manager, image: a}]
+";
+
+const STATEFUL_SET: &str = "apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: faulty}
+spec:
+  selector: {matchLabels: {app: faulty}}
+  template:
+    metadata: {labels: {app: faulty}}
+    spec:
+      containers: [{name: manager, image: a, volumeMounts: [{name: data, mountPath: /data}]}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+";
+
+const JOB: &str = "apiVersion: batch/v1
+kind: Job
+metadata: {name: faulty}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: manager, image: a}]
+";
+
+const CRON_JOB: &str = "apiVersion: batch/v1
+kind: CronJob
+metadata: {name: faulty}
+spec:
+  schedule: 0 3 * * *
+  jobTemplate:
+    spec:
+      template:
+        metadata: {labels: {app: faulty}}
+        spec:
+          restartPolicy: OnFailure
+          containers: [{name: manager, image: a}]
+";
+
+const POD: &str = "apiVersion: v1
+kind: Pod
+metadata: {name: faulty, labels: {app: faulty}}
+spec:
+  containers: [{name: manager, image: a}]
+";
+
 const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: faults.light.example.com}
@@ -84,6 +140,15 @@ spec:
   names: {kind: Fault, listKind: FaultList, plural: faults, singular: fault}
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+
+const AUTOSCALER: &str = "apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: faulty}
+spec:
+  minReplicas: 2
+  maxReplicas: 2
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: lamp-operator}
 ";
 
 const CLUSTER_ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
@@ -232,6 +297,23 @@ pub(crate) const ROWS: &[Row] = &[
     refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {httpGet: {path: /, port: metrics}, successThreshold: 2}", ".spec.template.spec.containers[0].livenessProbe.successThreshold", "has successThreshold 2 of livenessProbe, which must be 1", "livenessProbe.successThreshold: Invalid value: 2: must be 1"),
     refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, terminationGracePeriodSeconds: 60}", ".spec.template.spec.containers[0].readinessProbe.terminationGracePeriodSeconds", "has terminationGracePeriodSeconds 60 of readinessProbe, which may not be set", "must not be set for readinessProbes"),
     accepted(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, successThreshold: 2}"),
+    refused(DAEMON_SET, ", image: a", "", ".spec.template.spec.containers[0]", "has container `manager` without an image", "spec.template.spec.containers[0].image: Required value"),
+    refused(DAEMON_SET, "      containers:", "      restartPolicy: OnFailure\n      containers:", ".spec.template.spec.restartPolicy", "has restartPolicy `OnFailure`, not `Always`", "spec.template.spec.restartPolicy: Unsupported value: \"OnFailure\""),
+    accepted(DAEMON_SET, "      containers:", "      restartPolicy: Always\n      containers:"),
+    refused(STATEFUL_SET, ", image: a", "", ".spec.template.spec.containers[0]", "has container `manager` without an image", "spec.template.spec.containers[0].image: Required value"),
+    refused(STATEFUL_SET, "[{name: data, ", "[{name: gone, ", ".spec.template.spec.containers[0].volumeMounts[0]", "mounts undefined volume `gone`", "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"gone\""),
+    accepted(STATEFUL_SET, "      containers:", "      volumes: [{name: data, emptyDir: {}}]\n      containers:"),
+    refused(JOB, ", image: a", "", ".spec.template.spec.containers[0]", "has container `manager` without an image", "spec.template.spec.containers[0].image: Required value"),
+    refused(JOB, "      restartPolicy: Never\n", "", ".spec.template.spec", "has no restartPolicy, which must be `OnFailure` or `Never`", "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""),
+    refused(JOB, "restartPolicy: Never", "restartPolicy: Always", ".spec.template.spec.restartPolicy", "has restartPolicy `Always`, not `OnFailure`, `Never`", "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""),
+    accepted(JOB, "restartPolicy: Never", "restartPolicy: OnFailure"),
+    refused(CRON_JOB, ", image: a", "", ".spec.jobTemplate.spec.template.spec.containers[0]", "has container `manager` without an image", "spec.jobTemplate.spec.template.spec.containers[0].image: Required value"),
+    refused(CRON_JOB, "labels: {app: faulty}", "labels: {app: 'a b'}", ".spec.jobTemplate.spec.template.metadata.labels.app", "has invalid value `a b` of label `app`", "Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"),
+    accepted(CRON_JOB, "restartPolicy: OnFailure", "restartPolicy: Never"),
+    refused(POD, ", image: a", "", ".spec.containers[0]", "has container `manager` without an image", "spec.containers[0].image: Required value"),
+    refused(POD, "app: faulty", "app: 'a b'", ".metadata.labels.app", "has invalid value `a b` of label `app`", "metadata.labels: Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(POD, "  containers:", "  restartPolicy: Sometimes\n  containers:", ".spec.restartPolicy", "has restartPolicy `Sometimes`, not `Always`, `OnFailure`, `Never`", "spec.restartPolicy: Unsupported value: \"Sometimes\""),
+    accepted(POD, "  containers:", "  restartPolicy: OnFailure\n  containers:"),
     refused(CRD, "name: faults.light", "name: fault.light", ".metadata.name", "must be named `faults.light.example.com`, from its plural and group", "metadata.name: Invalid value: \"fault.light.example.com\": must be spec.names.plural+\".\"+spec.group"),
     refused(CRD, "storage: true", "storage: false", ".spec.versions", "has 0 storage versions instead of one", "must have exactly one version marked as storage version"),
     refused(CRD, "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", ".spec.versions", "has 2 storage versions instead of one", "must have exactly one version marked as storage version"),
@@ -256,6 +338,9 @@ pub(crate) const ROWS: &[Row] = &[
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: string, enum: [red], default: red}}}"),
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {type: string}}}}"),
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: true}}}"),
+    refused(AUTOSCALER, "minReplicas: 2", "minReplicas: 3", ".spec.maxReplicas", "has maxReplicas 2, below minReplicas 3", "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"),
+    refused(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "maxReplicas: 0", ".spec.maxReplicas", "has maxReplicas 0, below minReplicas 1", "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
+    accepted(AUTOSCALER, "maxReplicas: 2", "maxReplicas: 3"),
     refused(CLUSTER_ROLE, "verbs: [get]", "verbs: [get], resourceNames: [a]", ".rules[0]", "has both resourceNames and nonResourceURLs, which need separate rules", "rules cannot apply to both regular resources and non-resource URLs"),
     accepted(CLUSTER_ROLE, "[/metrics]", "['*']"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "nonResourceURLs: [/metrics], verbs: [get]", ".rules[0]", "has nonResourceURLs, which are not namespaced", "namespaced rules cannot apply to non-resource URLs"),

@@ -1,10 +1,8 @@
 //! Changes of allOf, anyOf, oneOf and not.
 
-use super::keyword::{KeywordChange, Verdict};
+use super::keyword::{KeywordChange, Verdict, stays_valid};
 use super::{COMBINATION, LOOSENED};
-use crate::Class;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
 
 impl KeywordChange<'_> {
     /// Returns the verdict on a combination whose old and new value these are.
@@ -32,22 +30,7 @@ impl KeywordChange<'_> {
         }
 
         // Parts have no names, so those at the same position are compared.
-        let part_is_looser = |(old, new): (&Json, &Json)| {
-            let maps = [old, new].into_iter().filter_map(Json::as_object);
-            let keys: BTreeSet<&String> = maps.flat_map(|map| map.keys()).collect();
-            let mut changed = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
-            changed.all(|keyword| {
-                let change = KeywordChange {
-                    keyword,
-                    old: old.get(keyword),
-                    new: new.get(keyword),
-                    before: old,
-                    after: new,
-                };
-                change.verdict().is_none_or(|(rule, _)| rule.class == Class::Info)
-            })
-        };
-        old.iter().zip(new).all(part_is_looser)
+        old.iter().zip(new).all(|(old, new)| stays_valid(old, new))
     }
 }
 

@@ -5,14 +5,16 @@ use super::texts::{self, Texts};
 use super::{
     CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
-    UNIQUE, validation,
+    UNIQUE, VALIDATION, validation,
 };
 use crate::names::NAMES;
 use crate::overlay;
 use crate::read::is_true;
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
-use crate::{Finding, Rule};
-use serde_json::Value as Json;
+use crate::{Class, Finding, Rule};
+use serde_json::{Value as Json, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// An edit of a keyword.
 pub(super) struct KeywordChange<'a> {
@@ -40,18 +42,55 @@ pub(super) fn finding(
     let (parent, keyword) = (context.steps().get(..at)?, context.steps().get(at)?.label());
     let keyword = keyword.as_str();
     let (before, after) = (context.old.at(parent)?, context.new.at(parent)?);
-    let (mut old, mut new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-    if COMBINATIONS.contains(&keyword) {
-        [old, new] = [before, after].map(|schema| schema.get(keyword));
-    }
     let (rule, change) = match keyword {
         "x-kubernetes-validations" => validation::verdict(context, at)?,
-        // No effect on validation, pruning or defaults.
-        "description" | "title" | "example" | "externalDocs" => return None,
-        _ => KeywordChange { keyword, old, new, before, after }.verdict()?,
+        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after)?,
+        _ => {
+            let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+            KeywordChange { keyword, old, new, before, after }.verdict()?
+        }
     };
     let field = if location.field.is_empty() { "the object" } else { &location.field };
     Some(found(rule, format!("{field}: {change}")))
+}
+
+/// Returns the verdict on a keyword of two schemas; `None` if it means the same in both.
+fn verdict(keyword: &str, before: &Json, after: &Json) -> Option<Verdict> {
+    let [old, new] = [before, after].map(|schema| value(keyword, schema));
+    let (old, new) = (old.as_deref(), new.as_deref());
+    if old == new {
+        return None;
+    }
+    KeywordChange { keyword, old, new, before, after }.verdict()
+}
+
+/// Returns the value of a keyword, without the types that `x-kubernetes-int-or-string` implies: the API
+/// server adds them where they are missing (`Structural.Unfold`).
+fn value<'a>(keyword: &str, schema: &'a Json) -> Option<Cow<'a, Json>> {
+    let value = schema.get(keyword)?;
+    let types = json!([{"type": "integer"}, {"type": "string"}]);
+    let is_implied = is_true(schema, &["x-kubernetes-int-or-string"]);
+    match keyword {
+        "anyOf" if is_implied && *value == types => None,
+        "allOf" if is_implied && value[0] == json!({ "anyOf": types }) => {
+            let rest = value.as_array().into_iter().flatten().skip(1);
+            let rest: Vec<Json> = rest.cloned().collect();
+            (!rest.is_empty()).then_some(Cow::Owned(Json::Array(rest)))
+        }
+        _ => Some(Cow::Borrowed(value)),
+    }
+}
+
+/// Returns the verdicts on all keywords of two schemas.
+pub(super) fn verdicts<'j>(old: &'j Json, new: &'j Json) -> impl Iterator<Item = Verdict> + 'j {
+    let maps = [old, new].into_iter().filter_map(Json::as_object);
+    let keywords: BTreeSet<&String> = maps.flat_map(|map| map.keys()).collect();
+    keywords.into_iter().filter_map(|keyword| verdict(keyword, old, new))
+}
+
+/// Returns true if a schema allows all values of an old one, and prunes none of their fields.
+pub(super) fn stays_valid(old: &Json, new: &Json) -> bool {
+    verdicts(old, new).all(|(rule, _)| rule.class == Class::Info)
 }
 
 impl KeywordChange<'_> {
@@ -66,8 +105,10 @@ impl KeywordChange<'_> {
         // to the bound.
         let is_on = |side: Option<&Json>| side == Some(&Json::Bool(true));
         Some(match keyword {
-            "type" | "anyOf" | "x-kubernetes-int-or-string" => self.of_type(),
-            "allOf" | "oneOf" | "not" => self.of_combination(),
+            // No effect on validation, pruning or defaults.
+            "description" | "title" | "example" | "externalDocs" => return None,
+            "type" | "x-kubernetes-int-or-string" => self.of_type(),
+            "allOf" | "anyOf" | "oneOf" | "not" => self.of_combination(),
             "enum" => self.of_enum(),
             "required" => self.of_required(),
             "minimum" | "minLength" | "minItems" | "minProperties" => self.of_bound(true),
@@ -91,6 +132,10 @@ impl KeywordChange<'_> {
                 (&LOOSENED, "unknown fields are preserved".to_owned())
             }
             "additionalProperties" | "properties" | "items" => self.of_fields(),
+            "x-kubernetes-validations" => match self.new {
+                None => (&LOOSENED, "validation removed".to_owned()),
+                Some(_) => (&VALIDATION, self.change()),
+            },
             "x-kubernetes-list-map-keys" => self.of_list_keys(),
             "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
             _ => self.unclassified(),
@@ -132,21 +177,13 @@ impl KeywordChange<'_> {
         (&CHANGED, format!("`{}` changed", self.keyword))
     }
 
-    /// A field that is an integer or a string has no type, and `anyOf` with both types next to
-    /// `x-kubernetes-int-or-string`, which is the only place where a structural schema allows it.
+    /// A field that is an integer or a string has no type, but `x-kubernetes-int-or-string`.
     fn of_type(&self) -> Verdict {
         let int_or_string = |schema| is_true(schema, &["x-kubernetes-int-or-string"]);
         let untyped = |schema| int_or_string(schema) || is_free(schema);
         // An integer or a string is not any other type.
         let is_wider =
             |old: &Json| !int_or_string(self.after) || old == "integer" || old == "string";
-        let combines = self.keyword == "anyOf"
-            && match (self.old, self.new) {
-                (None, Some(_)) => !int_or_string(self.after),
-                (Some(_), None) => !int_or_string(self.before),
-                _ => true,
-            };
-
         match (self.keyword, self.old, self.new) {
             ("type", Some(old), Some(new)) => {
                 let rule = match (old.as_str(), new.as_str()) {
@@ -164,7 +201,6 @@ impl KeywordChange<'_> {
                 (&TYPE, format!("type restricted to {}", display_value(new)))
             }
             ("type", ..) => (&TYPE, "type added or removed".to_owned()),
-            _ if combines => self.of_combination(),
             (_, Some(_), _) => (&TYPE, "no longer an integer or a string".to_owned()),
             _ => (&LOOSENED, "integers and strings allowed".to_owned()),
         }
@@ -285,7 +321,20 @@ impl KeywordChange<'_> {
 
     fn of_fields(&self) -> Verdict {
         let keyword = self.keyword;
+        // The two exclude each other in a structural schema.
+        let others = self.after.get("additionalProperties").filter(|others| others.is_object());
+        if let (Some(old), None, Some(others)) = (self.old, self.new, others) {
+            let replaced = "properties replaced by additionalProperties";
+            return match properties(old).all(|(_, schema)| stays_valid(schema, others)) {
+                true => (&LOOSENED, format!("{replaced}, all values stay valid")),
+                false => (&PROPERTY_REMOVED, format!("{replaced}, which may refuse or prune them")),
+            };
+        }
+
         match (self.old, self.new) {
+            (Some(old), Some(new)) if self.fields_stay_valid(old, new) => {
+                (&LOOSENED, format!("{keyword} changed, all values stay valid"))
+            }
             (Some(_), None) if is_free(self.after) => {
                 (&LOOSENED, format!("{keyword} removed, unknown fields are preserved"))
             }
@@ -301,6 +350,19 @@ impl KeywordChange<'_> {
             (None, Some(_)) => (&PROPERTY_ADDED, format!("new {keyword}")),
             _ => self.unclassified(),
         }
+    }
+
+    /// Returns true if the schemas of all fields allow the values of the old ones.
+    fn fields_stay_valid(&self, old: &Json, new: &Json) -> bool {
+        if self.keyword != "properties" {
+            return old.is_object() && stays_valid(old, new);
+        }
+        let is_kept = |(name, schema): (&String, &Json)| {
+            new.get(name).map_or(is_free(self.after), |new| stays_valid(schema, new))
+        };
+        // Unknown fields that were preserved are validated where the schema gets them.
+        let came = properties(new).any(|(name, _)| old.get(name).is_none());
+        properties(old).all(is_kept) && !(came && is_free(self.before))
     }
 
     fn of_list_keys(&self) -> Verdict {
@@ -323,6 +385,10 @@ impl KeywordChange<'_> {
         let rule = if strictness(&new) > strictness(&old) { &UNIQUE } else { &LIST_TYPE };
         (rule, format!("{} {old} → {new}", self.keyword))
     }
+}
+
+fn properties(value: &Json) -> impl Iterator<Item = (&String, &Json)> {
+    value.as_object().into_iter().flatten()
 }
 
 fn number(value: Option<&Json>) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 use super::super::lookup::Lookup;
 use super::keyword::Verdict;
+use super::location::START;
 use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
 use crate::path::Step;
 use crate::read::items;
@@ -44,7 +45,10 @@ pub(super) fn verdict(context: &RuleContext<'_, '_>, at: usize) -> Option<Verdic
     let has = |side: &Lookup<'_>, name: &str| {
         side.at(schema).is_some_and(|schema| schema["properties"].get(name).is_some())
     };
-    let is_new = |name: &str| has(&context.new, name) && !has(&context.old, name);
+    // Every object has these, also without a schema of them.
+    let is_known = |name: &str| at == START && ["apiVersion", "kind", "metadata"].contains(&name);
+    let is_new =
+        |name: &str| has(&context.new, name) && !has(&context.old, name) && !is_known(name);
     let rule = if came.iter().all(|rule| is_about(rule, is_new)) {
         &NEW_FIELDS
     } else if came.iter().all(|rule| rule.contains("oldSelf") || is_about(rule, is_new)) {

@@ -137,6 +137,11 @@ rules! {
     /// another workload.
     SCALING "autoscaling-changed" Risky(Unavailable)
         "Compare the limits with the load in your clusters.";
+    /// Quota, limit range or admission policy changed.
+    ///
+    /// The API server may reject objects that it accepted before, also those of others in its scope.
+    QUOTA "quota-changed" Risky(Rejected)
+        "Check which objects it applies to.";
     /// Schedule of a CronJob changed.
     ///
     /// Jobs run at other times, or not at all while it is suspended.
@@ -156,7 +161,7 @@ rules! {
     /// Routing of a Service changed.
     ///
     /// Other endpoints get the traffic, or clients need another address or port.
-    SERVICE_ROUTING "service-routing-changed" Risky(Unavailable)
+    ROUTING "service-routing-changed" Risky(Unavailable)
         "Check clients of the Service.";
     /// PersistentVolumeClaim requests more storage.
     ///

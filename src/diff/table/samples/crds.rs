@@ -55,7 +55,51 @@ pub(super) fn crd_fields() -> Vec<Sample> {
         spec["versions"] = json!(served[..2]);
         one(crd(spec))
     };
+    let root = |rest: Json| {
+        let mut root = json!({"type": "object", "properties": {"spec": {"type": "object"}}});
+        join(&mut root, rest);
+        versions(&[version("v1", root)])
+    };
+    let metadata = |names: Json| {
+        root(json!({"properties": {"metadata": {"type": "object", "properties": names}}}))
+    };
+    let any_metadata = || root(json!({"properties": {"metadata": {"type": "object"}}}));
+    let short = || json!({"name": {"type": "string", "maxLength": 63}});
+    let named = || json!({"name": {"type": "string"}, "generateName": {"type": "string"}});
     vec![
+        pair("shorter names", [any_metadata(), metadata(short())]),
+        pair("shorter names of no schema", [root(json!({})), metadata(short())]),
+        pair("shorter names in a map of names", [metadata(json!({})), metadata(short())]),
+        pair(
+            "a pattern of names",
+            [metadata(named()), metadata(json!({"name": pattern(label, None)}))],
+        ),
+        pair("names without a restriction", [any_metadata(), metadata(named())]),
+        pair(
+            "a rule on names",
+            [
+                any_metadata(),
+                metadata(json!({"generateName": {"type": "string", "description": "a",
+                "x-kubernetes-validations": [{"rule": "self == ''"}]}})),
+            ],
+        ),
+        pair(
+            "a rule on the metadata",
+            [
+                root(json!({})),
+                root(
+                    json!({"properties": {"metadata": {"type": "object"}}, "x-kubernetes-validations": [{"rule": "self.metadata.name == 'a'"}]}),
+                ),
+            ],
+        ),
+        pair(
+            "a rule on fields that are metadata elsewhere",
+            [
+                schema(json!({"type": "object"})),
+                schema(json!({"type": "object", "properties": {"metadata": {"type": "object"}},
+                "x-kubernetes-validations": [{"rule": "has(self.metadata)"}]})),
+            ],
+        ),
         pair("a CRD with five versions", [none(), versions(&served)]),
         pair(
             "settings of no conversion",
@@ -287,6 +331,8 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
     let only = |values: &[&str]| json!({"type": "string", "enum": values});
     let factor = |factor: u8| json!({"type": "number", "multipleOf": factor});
     let map = |rest: Json| with(json!({"type": "object"}), rest);
+    let named = |schema: Json| json!({"properties": {"x": schema}});
+    let any_name = |schema: Json| map(json!({"additionalProperties": schema}));
     let maps = |kind: &str, rest: Json| {
         let item =
             json!({"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}});
@@ -311,6 +357,21 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
         ),
         change("a type for what has none", json!({}), json!({"type": "string"})),
         change("integers and strings", either(), with(either(), json!({"anyOf": both()}))),
+        change(
+            "integers and strings without anyOf",
+            with(either(), json!({"anyOf": both(), "nullable": true})),
+            with(either(), json!({"nullable": true})),
+        ),
+        change(
+            "integers and strings in allOf",
+            with(either(), json!({"anyOf": both(), "allOf": [{"maxLength": 5}]})),
+            with(either(), json!({"allOf": [{"anyOf": both()}, {"maxLength": 5}]})),
+        ),
+        change(
+            "a condition on integers and strings",
+            with(either(), json!({"allOf": [{"anyOf": both()}]})),
+            with(either(), json!({"anyOf": [{"maxLength": 5}, {"maximum": 5}]})),
+        ),
         change(
             "a type in anyOf",
             json!({"type": "integer"}),
@@ -347,6 +408,50 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             "properties of a map",
             map(json!({})),
             map(json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change("properties of any name", map(named(text(None))), any_name(text(None))),
+        change(
+            "properties of any name, all longer",
+            map(named(text(None))),
+            any_name(text(Some(9))),
+        ),
+        change(
+            "properties of any name, without a rule",
+            map(named(with(
+                text(None),
+                json!({"description": "a", "x-kubernetes-validations": [{"rule": "self != ''"}]}),
+            ))),
+            any_name(text(None)),
+        ),
+        change(
+            "properties of any name, free",
+            map(named(map(named(text(None))))),
+            any_name(keep()),
+        ),
+        change(
+            "properties of any name with more properties",
+            map(named(map(named(text(Some(9)))))),
+            any_name(map(json!({"properties": {"x": text(None), "y": text(None)}}))),
+        ),
+        change(
+            "properties of any name with other properties",
+            map(named(map(named(text(None))))),
+            any_name(map(json!({"properties": {"y": text(None)}}))),
+        ),
+        change(
+            "properties of any name with other properties that are preserved",
+            map(named(map(named(text(None))))),
+            any_name(with(keep(), json!({"properties": {"y": text(None)}}))),
+        ),
+        change(
+            "properties of any name that were preserved",
+            map(named(keep())),
+            any_name(with(keep(), named(text(None)))),
+        ),
+        change(
+            "lists of any name",
+            map(named(json!({"type": "array", "items": text(Some(9))}))),
+            any_name(json!({"type": "array", "items": text(None)})),
         ),
         change(
             "properties of a map that gets free",

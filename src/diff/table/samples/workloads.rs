@@ -183,6 +183,28 @@ pub(super) fn containers() -> Vec<Sample> {
             [env(json!([])), env(json!([{"name": "X", "value": "y"}]))],
         ),
         pair(
+            "a variable after those that use it",
+            [
+                env(json!([
+                    {"name": "A", "value": "y"}, {"name": "B", "value": "$(A)"},
+                    {"name": "C", "value": "$$(A) $$$(A)"}, {"name": "D", "value": "$$(A)"},
+                ])),
+                env(json!([
+                    {"name": "D", "value": "$$(A)"}, {"name": "C", "value": "$$(A) $$$(A)"},
+                    {"name": "B", "value": "$(A)"}, {"name": "A", "value": "y"},
+                ])),
+            ],
+        ),
+        pair(
+            "another variable before those that use one",
+            [
+                env(json!([{"name": "A", "value": "y"}, {"name": "B", "value": "y"},
+                    {"name": "C", "value": "$(A)"}])),
+                env(json!([{"name": "B", "value": "y"}, {"name": "A", "value": "y"},
+                    {"name": "C", "value": "$(A)"}])),
+            ],
+        ),
+        pair(
             "variables in another order",
             [
                 env(json!([{"name": "X", "value": "y"}, {"name": "Z", "value": "y"}])),
