@@ -1,12 +1,7 @@
 //! Pods of engines that do not start or are not reached, each beside one that is sound.
 
-<<<<<<< HEAD
 use super::defects::{all_found, check, list};
-use super::{engines, groups, routes, selectors};
-=======
-use super::defects::{all_found, list};
 use super::{engines, groups, policies, routes, selectors};
->>>>>>> wt-b
 use crate::diag::{Diagnostic, Severity, human};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
