@@ -187,15 +187,23 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
         }
         let prefills = selected.iter().any(|pods| pods.role() == Some("prefill"));
-        let is_alone = |pods: &&&Template<'_>| {
-            let has_no_sidecar = pods.sidecar.is_none() && pods.unread.is_empty();
-            pods.role() == Some("decode") && has_no_sidecar && !pods.is_headless()
-        };
-        for pods in selected.iter().filter(|_| prefills).filter(is_alone) {
-            let message = "decode pods have no routing sidecar, so prefill pods get no requests";
-            let hint = "add the sidecar as an init container with `restartPolicy: Always`";
-            found.push(pods.owner, &pods.spec_path, message, hint);
-        }
+        let decodes = selected.into_iter().filter(|_| prefills);
+        alone(decodes.filter(|pods| pods.role() == Some("decode")), found);
+    }
+    if view.pools().next().is_none() {
+        let decodes = view.pairs().into_iter().map(|(_, decode)| decode);
+        let is_of_llm_d = |pods: &&Template<'_>| pods.labels.contains_key("llm-d.ai/role");
+        alone(decodes.filter(|pods| !pods.completed).filter(is_of_llm_d), found);
+    }
+}
+
+/// Reports decode pods without a routing sidecar.
+fn alone<'v>(decodes: impl Iterator<Item = &'v Template<'v>>, found: &mut Found) {
+    let has_no_sidecar = |pods: &&Template<'_>| pods.sidecar.is_none() && pods.unread.is_empty();
+    for pods in decodes.filter(has_no_sidecar).filter(|pods| !pods.is_headless()) {
+        let message = "decode pods have no routing sidecar, so prefill pods get no requests";
+        let hint = "add the sidecar as an init container with `restartPolicy: Always`";
+        found.push(pods.owner, &pods.spec_path, message, hint);
     }
 }
 

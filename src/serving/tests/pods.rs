@@ -1127,9 +1127,23 @@ fn rows() -> Vec<Row> {
             "more ranks in decode",
             nixl(2, "kv_producer"),
             role("prefill"),
+            vec![workload(&nixl(4, "kv_consumer"), &{
+                let mut decode = role("decode");
+                decode["spec"]["template"]["spec"]["initContainers"] = json!([{"name": "routing-proxy",
+                    "image": image("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"), "restartPolicy": "Always",
+                    "args": ["--port=8080", "--model-server-port=8000", "--kv-connector=nixlv2", "--secure-proxy=false"]}]);
+                decode
+            })],
+            "",
+            "",
+        ),
+        (
+            "decode without a sidecar",
+            nixl(2, "kv_producer"),
+            role("prefill"),
             vec![workload(&nixl(4, "kv_consumer"), &role("decode"))],
-            "",
-            "",
+            "serving-sidecar",
+            "decode pods have no routing sidecar",
         ),
         (
             "roles of two models",
