@@ -77,15 +77,18 @@ pub(crate) fn misspelt(api_version: &str, kind: &str) -> Option<String> {
             && name.ends_with(|c: char| c.is_ascii_digit())
     };
     let is_versioned = is_version(api_version.rsplit('/').next().unwrap_or_default());
-    let is_known = known().any(|(of_group, version, one)| {
+    let is_known = |(of_group, version, one): (&str, &str, &str)| {
         let is_version = version == api_version || !group.is_empty() && is_versioned;
         of_group == group && one == kind && is_version
-    });
+    };
+    if known().any(is_known) {
+        return None;
+    }
     let mut near = known().filter(|(of_group, version, one)| {
         let is_version = *one == kind && (is_typo(version, api_version) || !is_versioned);
         *of_group == group && (is_version || is_typo(one, kind))
     });
-    near.next().filter(|_| !is_known).map(|(_, version, kind)| match version {
+    near.next().map(|(_, version, kind)| match version {
         "" => format!("`{kind}`"),
         version => format!("`{kind}` of `{version}`"),
     })
