@@ -237,7 +237,11 @@ fn part(random: &mut Random, schema: &Json) -> Json {
         },
         "boolean" => json!({ "enum": [random.is_one_in(2)] }),
         "object" => match property(random, schema) {
-            Some(name) => json!({ "required": [name] }),
+            Some(name) if random.is_one_in(2) => json!({ "required": [name] }),
+            Some(name) => {
+                let part = part(random, &schema["properties"][&name]);
+                json!({ "properties": { name: part } })
+            }
             None => json!({ "maxProperties": 1 }),
         },
         kind => match random.below(3) {
