@@ -237,11 +237,7 @@ fn part(random: &mut Random, schema: &Json) -> Json {
         },
         "boolean" => json!({ "enum": [random.is_one_in(2)] }),
         "object" => match property(random, schema) {
-            Some(name) if random.is_one_in(2) => json!({ "required": [name] }),
-            Some(name) => {
-                let part = part(random, &schema["properties"][&name]);
-                json!({ "properties": { name: part } })
-            }
+            Some(name) => json!({ "required": [name] }),
             None => json!({ "maxProperties": 1 }),
         },
         kind => match random.below(3) {
@@ -365,7 +361,8 @@ fn change(random: &mut Random, schema: &mut Json) {
                 schema.insert("x-kubernetes-int-or-string".to_owned(), json!(true));
             }
             "any" => *schema = json!({"type": random.of(&["string", "integer"])}),
-            "object" => {
+            // Unknown fields of a free object may have any value.
+            "object" if schema.get("x-kubernetes-preserve-unknown-fields").is_none() => {
                 let Some(name) = property(random, schema) else { return };
                 let schema = schema.as_object_mut().expect("a schema");
                 let properties = schema.shift_remove("properties").unwrap_or_default();
