@@ -46,7 +46,8 @@ pub(super) fn finding(
     let (before, after) = (context.old.at(parent)?, context.new.at(parent)?);
     let (rule, change) = match keyword {
         "x-kubernetes-validations" => validation::verdict(context, at)?,
-        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after, false)?,
+        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after, false)
+            .unwrap_or_else(|| (&LOOSENED, format!("`{keyword}` spelled differently"))),
         _ => {
             let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
             KeywordChange { keyword, old, new, before, after, is_part: false }.verdict()?
