@@ -361,7 +361,8 @@ fn change(random: &mut Random, schema: &mut Json) {
                 schema.insert("x-kubernetes-int-or-string".to_owned(), json!(true));
             }
             "any" => *schema = json!({"type": random.of(&["string", "integer"])}),
-            "object" => {
+            // Unknown fields of a free object may have any value.
+            "object" if schema.get("x-kubernetes-preserve-unknown-fields").is_none() => {
                 let Some(name) = property(random, schema) else { return };
                 let schema = schema.as_object_mut().expect("a schema");
                 let properties = schema.shift_remove("properties").unwrap_or_default();

@@ -71,32 +71,36 @@ mod tests {
             render_once(&mut unit, &Context::default(), &mut Diagnostics::new());
             let values = json!({"own": "a", "other": "b", "same": "b", "off": false});
             let release = Release { namespace: "a", values: &values };
-            let is_rendered = |object| u8::from(release.object(object).is_some());
+            // 2 for an object without a condition.
+            let is_rendered = |object: &Object| {
+                u8::from(release.object(object).is_some()) + u8::from(object.when.is_none())
+            };
             unit.objects.iter().map(is_rendered).collect::<Vec<_>>()
         };
         for (namespaces, expected) in [
-            (vec![release.clone(), text("a"), text("b")], [1, 0, 1].as_slice()),
-            (vec![text("a"), release.clone(), text("b")], &[1, 0, 1]),
-            (vec![release.clone(), value("own"), value("other")], &[1, 0, 1]),
-            (vec![release.clone(), value("other"), value("same")], &[1, 1, 0]),
-            (vec![text("b"), value("other"), value("own")], &[1, 0, 1]),
+            (vec![release.clone(), text("a"), text("b")], [2, 0, 1].as_slice()),
+            (vec![text("a"), release.clone(), text("b")], &[2, 0, 1]),
+            (vec![release.clone(), value("own"), value("other")], &[2, 0, 1]),
+            (vec![release.clone(), value("other"), value("same")], &[2, 1, 0]),
+            (vec![text("b"), value("other"), value("own")], &[2, 0, 1]),
+            (vec![text("a"), text("b")], &[2, 2]),
             // Real duplicates, which are errors.
-            (vec![text("a"), text("a")], &[1, 1]),
-            (vec![release.clone(), release.clone()], &[1, 1]),
-            (vec![release.clone(), Value::Null], &[1, 1]),
+            (vec![text("a"), text("a")], &[2, 2]),
+            (vec![release.clone(), release.clone()], &[2, 2]),
+            (vec![release.clone(), Value::Null], &[2, 2]),
         ] {
             let objects = namespaces.iter().map(|namespace| object("", namespace, always()));
             assert_eq!(rendered(objects.collect()), expected, "{namespaces:?}");
         }
         for (first, second, expected) in [
-            (("b: c", always()), ("", always()), [1, 1]),
-            (("", always()), ("", (set("own"), Phase::With)), [1, 0]),
+            (("b: c", always()), ("", always()), [2, 2]),
+            (("", always()), ("", (set("own"), Phase::With)), [2, 0]),
             (("", (set("own"), Phase::With)), ("", (set("own"), Phase::With)), [1, 0]),
-            (("", (set("off"), Phase::With)), ("", always()), [0, 1]),
+            (("", (set("off"), Phase::With)), ("", always()), [0, 2]),
             (("", (set("off"), Phase::With)), ("", (set("own"), Phase::With)), [0, 1]),
             // Another chart has it, which is installed later or before.
-            (("", (None, Phase::Operand)), ("", always()), [1, 1]),
-            (("", always()), ("", (None, Phase::Operand)), [1, 0]),
+            (("", (None, Phase::Operand)), ("", always()), [2, 2]),
+            (("", always()), ("", (None, Phase::Operand)), [2, 0]),
         ] {
             let what = format!("{first:?} {second:?}");
             let first = object(first.0, &release, first.1);

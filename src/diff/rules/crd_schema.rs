@@ -227,7 +227,8 @@ fn of_every_object(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> 
         let own = format!("metadata.{name}");
         let schema =
             if field == own { Some(new) } else { properties.and_then(|map| map.get(name)) };
-        let verdicts = schema.into_iter().flat_map(|schema| keyword::verdicts(&string, schema));
+        let verdicts =
+            schema.into_iter().flat_map(|schema| keyword::verdicts(&string, schema, false));
         verdicts
             .map(move |(rule, change)| found(rule, format!("{own}: {change}")))
             .collect::<Vec<_>>()

@@ -224,11 +224,12 @@ fn uses(variables: &[Json]) -> BTreeMap<(&str, &str), bool> {
     let name = |variable| text(variable, &["name"]);
     let mut uses = BTreeMap::new();
     for (at, user) in variables.iter().enumerate() {
-        // `$$(NAME)` is the text `$(NAME)`.
-        let value = text(user, &["value"]).replace("$$", "");
+        let value = text(user, &["value"]);
         let others = variables.iter().enumerate().filter(|(place, _)| *place != at);
         for (place, used) in others.filter(|_| value.contains("$(")) {
-            if value.contains(&format!("$({})", name(used))) {
+            // `$$(NAME)` is the text `$(NAME)`.
+            let reference = format!("$({})", name(used));
+            if value.split("$$").any(|part| part.contains(&reference)) {
                 uses.insert((name(user), name(used)), place < at);
             }
         }

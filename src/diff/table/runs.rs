@@ -664,6 +664,14 @@ pub(super) fn objects() -> Vec<Case> {
         ),
         (
             "quota-changed",
+            [bound(json!({})), bound(json!({"validationActions": ["Warn", "Deny"]}))],
+            [
+                bound(json!({"validationActions": ["Warn"]})),
+                bound(json!({"validationActions": ["Audit"]})),
+            ],
+        ),
+        (
+            "quota-changed",
             [bound(json!({"policyName": "a"})), bound(json!({"policyName": "b"}))],
             [
                 admission("MutatingAdmissionPolicy", json!({"failurePolicy": "Ignore"})),

@@ -12,8 +12,8 @@ use super::super::check_types::{is_given, rejected};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::fields::{below, integer, list, text};
 use crate::ir::{
-    Map, Object, Origin, Unit, Value, WORKLOADS, is_label, is_label_key, is_label_value,
-    pod_spec_keys, push_key,
+    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, pod_spec_keys,
+    push_key,
 };
 use crate::overlay;
 use serde_json::Value as Json;
@@ -82,7 +82,7 @@ fn faults(object: &Object) -> Vec<(String, String)> {
         "HorizontalPodAutoscaler" => autoscaler(&mut faults),
         _ => {}
     }
-    if WORKLOADS.contains(&object.kind()) && ["", "apps", "batch"].contains(&object.group()) {
+    if ["", "apps", "batch"].contains(&object.group()) {
         pods(&mut faults);
     }
     faults.found
@@ -686,10 +686,12 @@ spec:
             ("serving.knative.dev/v1", "Service", ""),
             ("v1", "Secret", "has key `a b`, which is not a valid file name"),
             ("example.com/v1", "Secret", ""),
+            ("batch/v1", "Job", "has no restartPolicy, which must be `OnFailure` or `Never`"),
+            ("batch.example.com/v1", "Job", ""),
         ] {
             let manifest = format!(
                 "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: widget}}, \
-                 data: {{a b: ''}}, spec: {{}}}}"
+                 data: {{a b: ''}}, spec: {{template: {{spec: {{}}}}}}}}"
             );
             let expected = format!("warning: {kind}/widget {message}");
             let expected = if message.is_empty() { vec![] } else { vec![expected] };

@@ -30,7 +30,7 @@ impl KeywordChange<'_> {
         }
 
         // Parts have no names, so those at the same position are compared.
-        old.iter().zip(new).all(|(old, new)| stays_valid(old, new))
+        old.iter().zip(new).all(|(old, new)| stays_valid(old, new, true))
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct KeywordChange<'a> {
     /// The schemas that have the keyword.
     pub(super) before: &'a Json,
     pub(super) after: &'a Json,
+    /// True in a part of a combination, which prunes nothing: a field without a schema is free there.
+    is_part: bool,
 }
 
 /// The rule for an edit, and the change without the field that has it.
@@ -44,10 +46,11 @@ pub(super) fn finding(
     let (before, after) = (context.old.at(parent)?, context.new.at(parent)?);
     let (rule, change) = match keyword {
         "x-kubernetes-validations" => validation::verdict(context, at)?,
-        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after)?,
+        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after, false)
+            .unwrap_or_else(|| (&LOOSENED, format!("`{keyword}` spelled differently"))),
         _ => {
             let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-            KeywordChange { keyword, old, new, before, after }.verdict()?
+            KeywordChange { keyword, old, new, before, after, is_part: false }.verdict()?
         }
     };
     let field = if location.field.is_empty() { "the object" } else { &location.field };
@@ -55,24 +58,26 @@ pub(super) fn finding(
 }
 
 /// Returns the verdict on a keyword of two schemas; `None` if it means the same in both.
-fn verdict(keyword: &str, before: &Json, after: &Json) -> Option<Verdict> {
+fn verdict(keyword: &str, before: &Json, after: &Json, is_part: bool) -> Option<Verdict> {
     let [old, new] = [before, after].map(|schema| value(keyword, schema));
     let (old, new) = (old.as_deref(), new.as_deref());
     if old == new {
         return None;
     }
-    KeywordChange { keyword, old, new, before, after }.verdict()
+    KeywordChange { keyword, old, new, before, after, is_part }.verdict()
 }
 
 /// Returns the value of a keyword, without the types that `x-kubernetes-int-or-string` implies: the API
 /// server adds them where they are missing (`Structural.Unfold`).
 fn value<'a>(keyword: &str, schema: &'a Json) -> Option<Cow<'a, Json>> {
     let value = schema.get(keyword)?;
+    if !is_true(schema, &["x-kubernetes-int-or-string"]) {
+        return Some(Cow::Borrowed(value));
+    }
     let types = json!([{"type": "integer"}, {"type": "string"}]);
-    let is_implied = is_true(schema, &["x-kubernetes-int-or-string"]);
     match keyword {
-        "anyOf" if is_implied && *value == types => None,
-        "allOf" if is_implied && value[0] == json!({ "anyOf": types }) => {
+        "anyOf" if *value == types => None,
+        "allOf" if value[0] == json!({ "anyOf": types }) => {
             let rest = value.as_array().into_iter().flatten().skip(1);
             let rest: Vec<Json> = rest.cloned().collect();
             (!rest.is_empty()).then_some(Cow::Owned(Json::Array(rest)))
@@ -82,15 +87,19 @@ fn value<'a>(keyword: &str, schema: &'a Json) -> Option<Cow<'a, Json>> {
 }
 
 /// Returns the verdicts on all keywords of two schemas.
-pub(super) fn verdicts<'j>(old: &'j Json, new: &'j Json) -> impl Iterator<Item = Verdict> + 'j {
+pub(super) fn verdicts<'j>(
+    old: &'j Json,
+    new: &'j Json,
+    is_part: bool,
+) -> impl Iterator<Item = Verdict> + 'j {
     let maps = [old, new].into_iter().filter_map(Json::as_object);
     let keywords: BTreeSet<&String> = maps.flat_map(|map| map.keys()).collect();
-    keywords.into_iter().filter_map(|keyword| verdict(keyword, old, new))
+    keywords.into_iter().filter_map(move |keyword| verdict(keyword, old, new, is_part))
 }
 
 /// Returns true if a schema allows all values of an old one, and prunes none of their fields.
-pub(super) fn stays_valid(old: &Json, new: &Json) -> bool {
-    verdicts(old, new).all(|(rule, _)| rule.class == Class::Info)
+pub(super) fn stays_valid(old: &Json, new: &Json, is_part: bool) -> bool {
+    verdicts(old, new, is_part).all(|(rule, _)| rule.class == Class::Info)
 }
 
 impl KeywordChange<'_> {
@@ -132,10 +141,8 @@ impl KeywordChange<'_> {
                 (&LOOSENED, "unknown fields are preserved".to_owned())
             }
             "additionalProperties" | "properties" | "items" => self.of_fields(),
-            "x-kubernetes-validations" => match self.new {
-                None => (&LOOSENED, "validation removed".to_owned()),
-                Some(_) => (&VALIDATION, self.change()),
-            },
+            "x-kubernetes-validations" if self.new.is_none() => (&LOOSENED, self.change()),
+            "x-kubernetes-validations" => (&VALIDATION, self.change()),
             "x-kubernetes-list-map-keys" => self.of_list_keys(),
             "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
             _ => self.unclassified(),
@@ -325,7 +332,9 @@ impl KeywordChange<'_> {
         let others = self.after.get("additionalProperties").filter(|others| others.is_object());
         if let (Some(old), None, Some(others)) = (self.old, self.new, others) {
             let replaced = "properties replaced by additionalProperties";
-            return match properties(old).all(|(_, schema)| stays_valid(schema, others)) {
+            return match properties(old)
+                .all(|(_, schema)| stays_valid(schema, others, self.is_part))
+            {
                 true => (&LOOSENED, format!("{replaced}, all values stay valid")),
                 false => (&PROPERTY_REMOVED, format!("{replaced}, which may refuse or prune them")),
             };
@@ -333,9 +342,9 @@ impl KeywordChange<'_> {
 
         match (self.old, self.new) {
             (Some(old), Some(new)) if self.fields_stay_valid(old, new) => {
-                (&LOOSENED, format!("{keyword} changed, all values stay valid"))
+                (&LOOSENED, self.change())
             }
-            (Some(_), None) if is_free(self.after) => {
+            (Some(_), None) if self.is_free(self.after) => {
                 (&LOOSENED, format!("{keyword} removed, unknown fields are preserved"))
             }
             (Some(_), None) => (&PROPERTY_REMOVED, format!("{keyword} removed, fields are pruned")),
@@ -344,7 +353,7 @@ impl KeywordChange<'_> {
                 (&PROPERTY_REMOVED, "additional properties no longer allowed".to_owned())
             }
             // The old version kept such fields as unknown ones, whatever their values.
-            (None, Some(new)) if new.is_object() && is_free(self.before) => {
+            (None, Some(new)) if new.is_object() && self.is_free(self.before) => {
                 (&CHANGED, format!("new {keyword}, which are validated"))
             }
             (None, Some(_)) => (&PROPERTY_ADDED, format!("new {keyword}")),
@@ -352,17 +361,22 @@ impl KeywordChange<'_> {
         }
     }
 
+    fn is_free(&self, schema: &Json) -> bool {
+        self.is_part || is_free(schema)
+    }
+
     /// Returns true if the schemas of all fields allow the values of the old ones.
     fn fields_stay_valid(&self, old: &Json, new: &Json) -> bool {
         if self.keyword != "properties" {
-            return old.is_object() && stays_valid(old, new);
+            return old.is_object() && stays_valid(old, new, self.is_part);
         }
         let is_kept = |(name, schema): (&String, &Json)| {
-            new.get(name).map_or(is_free(self.after), |new| stays_valid(schema, new))
+            new.get(name)
+                .map_or(self.is_free(self.after), |new| stays_valid(schema, new, self.is_part))
         };
         // Unknown fields that were preserved are validated where the schema gets them.
         let came = properties(new).any(|(name, _)| old.get(name).is_none());
-        properties(old).all(is_kept) && !(came && is_free(self.before))
+        properties(old).all(is_kept) && !(came && self.is_free(self.before))
     }
 
     fn of_list_keys(&self) -> Verdict {

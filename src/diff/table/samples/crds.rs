@@ -65,6 +65,15 @@ pub(super) fn crd_fields() -> Vec<Sample> {
     };
     let any_metadata = || root(json!({"properties": {"metadata": {"type": "object"}}}));
     let short = || json!({"name": {"type": "string", "maxLength": 63}});
+    let types = || json!({"apiVersion": {"type": "string"}, "kind": {"type": "string"}});
+    let ruled = |rule: &str, properties: Json| {
+        root(json!({"properties": properties, "x-kubernetes-validations": [{"rule": rule}]}))
+    };
+    let combination = |metadata: Json| {
+        let mut properties = json!({"spec": {"maxProperties": 1}});
+        join(&mut properties, metadata);
+        root(json!({"anyOf": [{"required": ["spec"], "properties": properties}]}))
+    };
     let named = || json!({"name": {"type": "string"}, "generateName": {"type": "string"}});
     vec![
         pair("shorter names", [any_metadata(), metadata(short())]),
@@ -91,6 +100,20 @@ pub(super) fn crd_fields() -> Vec<Sample> {
                     json!({"properties": {"metadata": {"type": "object"}}, "x-kubernetes-validations": [{"rule": "self.metadata.name == 'a'"}]}),
                 ),
             ],
+        ),
+        pair("types of every object", [root(json!({"properties": types()})), root(json!({}))]),
+        pair("a rule on the kind", [root(json!({})), ruled("self.kind == 'K'", types())]),
+        pair(
+            "a rule on the version",
+            [root(json!({})), ruled("self.apiVersion == 'g/v1'", types())],
+        ),
+        pair(
+            "a rule on a new field",
+            [root(json!({})), ruled("has(self.extra)", json!({"extra": {"type": "string"}}))],
+        ),
+        pair(
+            "names in a combination",
+            [combination(json!({})), combination(json!({"metadata": {"properties": short()}}))],
         ),
         pair(
             "a rule on fields that are metadata elsewhere",
@@ -449,6 +472,16 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             any_name(with(keep(), named(text(None)))),
         ),
         change(
+            "properties of any name with more properties that were preserved",
+            map(named(with(keep(), named(text(None))))),
+            any_name(with(keep(), json!({"properties": {"x": text(None), "y": text(None)}}))),
+        ),
+        change(
+            "shorter properties of any name that were preserved",
+            map(named(with(keep(), named(text(Some(9)))))),
+            any_name(with(keep(), named(text(None)))),
+        ),
+        change(
             "lists of any name",
             map(named(json!({"type": "array", "items": text(Some(9))}))),
             any_name(json!({"type": "array", "items": text(None)})),
@@ -507,6 +540,16 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             "a property in allOf",
             json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 5}}}]}),
             json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 6}}}]}),
+        ),
+        change(
+            "a first property in allOf",
+            json!({"type": "object", "allOf": [{}]}),
+            json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 5}}}]}),
+        ),
+        change(
+            "another property in allOf",
+            json!({"type": "object", "allOf": [{"properties": {"x": {}}}]}),
+            json!({"type": "object", "allOf": [{"properties": {"x": {}, "y": {"maxLength": 5}}}]}),
         ),
         change(
             "one part of allOf",

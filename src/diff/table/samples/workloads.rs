@@ -188,8 +188,10 @@ pub(super) fn containers() -> Vec<Sample> {
                 env(json!([
                     {"name": "A", "value": "y"}, {"name": "B", "value": "$(A)"},
                     {"name": "C", "value": "$$(A) $$$(A)"}, {"name": "D", "value": "$$(A)"},
+                    {"name": "E", "value": "$(A)"}, {"name": "F", "value": "$(A)"},
                 ])),
                 env(json!([
+                    {"name": "F", "value": "$(A)"}, {"name": "E", "value": "$(A)"},
                     {"name": "D", "value": "$$(A)"}, {"name": "C", "value": "$$(A) $$$(A)"},
                     {"name": "B", "value": "$(A)"}, {"name": "A", "value": "y"},
                 ])),
