@@ -180,12 +180,9 @@ fn sidecars_with_tls() {
         (Some(rule("BackendTLSPolicy", "")), false),
     ] {
         let mut all = objects(WIDE);
-        for name in ["chat-decode"] {
-            let set = super::object(&mut all, "LeaderWorkerSet", name);
-            let sidecar =
-                set.pointer_mut(&format!("{WORKER}/initContainers/0")).expect("a sidecar");
-            flag(sidecar, "--secure-proxy=true");
-        }
+        let set = super::object(&mut all, "LeaderWorkerSet", "chat-decode");
+        let sidecar = set.pointer_mut(&format!("{WORKER}/initContainers/0")).expect("a sidecar");
+        flag(sidecar, "--secure-proxy=true");
         let about = format!("{more:?}");
         all.extend(more);
         let shown = human::render(&findings(all), false);
