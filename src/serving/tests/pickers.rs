@@ -53,6 +53,26 @@ fn grant(all: &mut [Json], group: &str, resource: &str) {
     object(all, "Role", "chat-epp-sa")["rules"].as_array_mut().expect("rules").push(rule);
 }
 
+/// One NetworkPolicy of the picker's pods, in place of all others.
+fn isolate(all: &mut Vec<Json>, spec: &Json) {
+    all.retain(|one| one["kind"] != "NetworkPolicy");
+    let mut spec = spec.clone();
+    spec["podSelector"] = object(all, "Deployment", "chat-epp")["spec"]["selector"].clone();
+    all.push(json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": {"name": "epp", "namespace": "models"}, "spec": spec}));
+}
+
+/// Allows connections to this port of the picker only.
+fn open(all: &mut Vec<Json>, port: u32) {
+    isolate(all, &json!({"policyTypes": ["Ingress"], "ingress": [{"ports": [{"port": port}]}]}));
+}
+
+/// Allows connections from the picker to pods with this label only.
+fn reach(all: &mut Vec<Json>, app: &str) {
+    let peer = json!({"podSelector": {"matchLabels": {"app": app}}});
+    isolate(all, &json!({"policyTypes": ["Egress"], "egress": [{"to": [peer]}]}));
+}
+
 fn endpoints(all: &mut [Json]) -> impl Iterator<Item = &mut Json> {
     let monitors = all.iter_mut().filter(|one| one["kind"] == "ServiceMonitor");
     monitors.flat_map(|one| one["spec"]["endpoints"].as_array_mut().into_iter().flatten())
@@ -77,7 +97,11 @@ const ROWS: &[Row] = &[
     ("ServiceAccount of Deployment/chat-epp cannot", &[
         |_| {},
         |all| subjects(all).for_each(|one| drop(one.as_object_mut().expect("a map").remove("namespace"))),
+        |all| object(all, "Role", "chat-epp-sa")["rules"] = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]),
+        |all| { all.retain(|one| one["kind"] != "ClusterRole"); flag(picker(all), "--metrics-endpoint-auth=false"); },
     ], &[
+        |all| all.retain(|one| one["kind"] != "ClusterRole"),
+        |all| flag(picker(all), "--pool-group=example.com"),
         |all| subjects(all).for_each(|one| one["kind"] = json!("User")),
         |all| subjects(all).for_each(|one| one["name"] = json!("other")),
         |all| subjects(all).for_each(|one| one["namespace"] = json!("other")),
@@ -95,6 +119,7 @@ const ROWS: &[Row] = &[
     ]),
     ("a port of gRPC", &[|_| {}, |all| flag(picker(all), "--metrics-port=9091")], &[
         |all| flag(picker(all), "--metrics-port=9002"),
+        |all| { flag(picker(all), "--metrics-port=9010"); flag(picker(all), "--grpc-port=9010"); },
         |all| flag(picker(all), "--metrics-port=9003"),
     ]),
     ("which is gRPC", &[|_| {}, |all| picker(all)["readinessProbe"] = json!({"httpGet": {"port": 9090}})], &[
@@ -125,12 +150,37 @@ const ROWS: &[Row] = &[
         |all| { flag(picker(all), "--ha-enable-leader-election=false"); object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(1); },
         |all| { flag(picker(all), "--ha-enable-leader-election=false"); drop(object(all, "Deployment", "chat-epp")["spec"].as_object_mut().expect("a map").remove("replicas")); },
     ], &[|all| { flag(picker(all), "--ha-enable-leader-election=false"); object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2); }]),
-    ("which is no resource", &[|_| {}, |all| grant(all, "", "pods"), |all| grant(all, "example.com", "pod")], &[
+    ("which is no resource", &[|_| {}, |all| grant(all, "", "pods"), |all| grant(all, "example.com", "pod"), |all| grant(all, "", "widget")], &[
+        |all| { let roles = all.iter_mut().filter(|one| one["kind"] == "ClusterRole"); roles.for_each(|one| one["rules"] = json!([{"apiGroups": [""], "resources": ["pod"], "verbs": ["get"]}])); },
         |all| grant(all, "", "pod"),
         |all| grant(all, "", "Pods"),
     ]),
+    ("is the picker of InferencePool/chat, but has", &[
+        |_| {},
+        |all| flag(picker(all), "--pool-namespace=${NAMESPACE}"),
+        |all| drop(object(all, "InferencePool", "chat")["metadata"].as_object_mut().expect("a map").remove("namespace")),
+        |all| object(all, "InferencePool", "chat")["metadata"]["namespace"] = json!("${NAMESPACE}"),
+    ], &[
+        |all| flag(picker(all), "--pool-namespace=other"),
+        |all| flag(picker(all), "--pool-group=example.com"),
+        |all| flag(picker(all), "--pool-name=other"),
+    ]),
+    ("NetworkPolicy/epp does not allow connections from Gateway/gateway to port", &[
+        |_| {},
+        |all| open(all, 9002),
+        |all| { open(all, 9010); flag(picker(all), "--grpc-port=9010"); },
+        |all| { open(all, 9010); without(all, "--pool-name"); flag(picker(all), "--endpoint-selector=app=chat"); },
+        |all| { open(all, 9010); spec(all)["containers"].as_array_mut().expect("a list").push(json!({"name": "proxy", "image": "envoyproxy/envoy:v1"})); },
+    ], &[
+        |all| open(all, 9010),
+        |all| { open(all, 9002); flag(picker(all), "--grpc-port=9010"); },
+    ]),
+    ("NetworkPolicy/epp does not allow connections from Deployment/chat-epp to port 8000 of Deployment/chat-decode", &[|_| {}, |all| reach(all, "chat")], &[
+        |all| reach(all, "other"),
+    ]),
     ("has no token for the metrics of Deployment/chat-epp", &[
         |_| {},
+        |all| { endpoints(all).for_each(|one| drop(one.as_object_mut().expect("a map").remove("authorization"))); flag(picker(all), "--metrics-port=9999"); },
         |all| { endpoints(all).for_each(|one| drop(one.as_object_mut().expect("a map").remove("authorization"))); flag(picker(all), "--metrics-endpoint-auth=false"); },
         |all| endpoints(all).for_each(|one| { drop(one.as_object_mut().expect("a map").remove("authorization")); one["bearerTokenSecret"] = json!({"name": "token", "key": "token"}); }),
     ], &[|all| endpoints(all).for_each(|one| drop(one.as_object_mut().expect("a map").remove("authorization")))]),

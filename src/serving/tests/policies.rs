@@ -128,6 +128,7 @@ pub(super) fn rows() -> Vec<Row> {
     let only_tcp = "allows Deployment/chat port 53 over TCP only";
     row("DNS over TCP", none(), none(), egress(&[https.clone(), dns.clone()]), ("serving-gateway", only_tcp));
     row("DNS over UDP", none(), none(), egress(&[https.clone(), dns.clone(), udp]), ("!", only_tcp));
+    row("DNS over TCP and any port", none(), none(), vec![policy("chat", &json!({"policyTypes": ["Egress"], "egress": [{"ports": [dns]}, {}]}))], ("!", only_tcp));
     for (key, value) in ways() {
         row(key, none(), pods(&json!({key: value})), egress(&[https.clone(), dns.clone()]), ("!", only_tcp));
     }
