@@ -322,3 +322,16 @@ fn other_decisions_than_the_recorded_ones_are_errors() {
     }
     insta::assert_snapshot!(shown);
 }
+
+#[test]
+fn lock_files_that_cannot_be_used() {
+    let mut shown = String::new();
+    for text in ["version = 9\n", "version = 1\n<<<<<<< ours\n", "version = [\n", ""] {
+        let fault = super::parse("bundles.lock".to_owned(), text.to_owned()).expect_err(text);
+        let range = fault.place.span.as_ref().map(|span| span.range.clone());
+        let hint = fault.hint.as_deref().unwrap_or_default();
+        shown += &format!("{text:?} {range:?}\n{}\n{hint}\n\n", fault.message);
+    }
+    insta::assert_snapshot!(shown);
+    assert_eq!(super::path_of(Path::new("a/bundles.toml")), Path::new("a/bundles.lock"));
+}

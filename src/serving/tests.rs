@@ -6,6 +6,7 @@ mod defects;
 mod engines;
 mod groups;
 mod kserve;
+mod pickers;
 mod pods;
 mod policies;
 mod routes;

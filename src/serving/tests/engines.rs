@@ -113,6 +113,8 @@ pub(super) fn rows() -> Vec<Row> {
     // Devices and ranks.
     row("as many devices as ranks", vllm(&json!(2), &["--tensor-parallel-size=2"]), shared(), vec![], sound);
     row("more devices than ranks", vllm(&json!(2), &[]), shared(), vec![], ranks("but their ranks use 1"));
+    row("memory of the host", vllm(&json!(2), &["--tensor-parallel-size=2"]), pods(&json!({"hostIPC": true, "volumes": [{"name": "shm", "emptyDir": {}}]})), vec![], sound);
+    row("no shared memory", vllm(&json!(2), &["--tensor-parallel-size=2"]), pods(&json!({"volumes": [{"name": "shm", "emptyDir": {}}]})), vec![], ("serving-shared-memory", "share only 64 MiB"));
     row("devices of another pod", vllm(&json!(0), &[]), shared(), vec![], sound);
     row("ranks that Ray places", vllm(&json!(1), &["--data-parallel-size=4", "--data-parallel-backend=ray"]), shared(), vec![], sound);
     row("ranks of one pod", vllm(&json!(1), &["--data-parallel-size=4"]), shared(), vec![], ranks("but their ranks use 4"));
@@ -180,12 +182,9 @@ fn sidecars_with_tls() {
         (Some(rule("BackendTLSPolicy", "")), false),
     ] {
         let mut all = objects(WIDE);
-        for name in ["chat-decode"] {
-            let set = super::object(&mut all, "LeaderWorkerSet", name);
-            let sidecar =
-                set.pointer_mut(&format!("{WORKER}/initContainers/0")).expect("a sidecar");
-            flag(sidecar, "--secure-proxy=true");
-        }
+        let set = super::object(&mut all, "LeaderWorkerSet", "chat-decode");
+        let sidecar = set.pointer_mut(&format!("{WORKER}/initContainers/0")).expect("a sidecar");
+        flag(sidecar, "--secure-proxy=true");
         let about = format!("{more:?}");
         all.extend(more);
         let shown = human::render(&findings(all), false);
@@ -209,5 +208,24 @@ fn ports_of_supervisors() {
         containers.as_array_mut().expect("a list").push(other);
         let shown = human::render(&findings(all), false);
         assert_eq!(shown.contains("both listen on port 9256"), is_found, "{shown}");
+    }
+}
+
+/// Prefill and decode have the same KV caches.
+#[test]
+fn flags_of_pairs() {
+    for one in ["--block-size=64", "--kv-cache-dtype=fp8", "--dtype=float16", "--quantization=fp8"]
+    {
+        for (sets, is_found) in
+            [(&["chat-prefill"][..], true), (&["chat-prefill", "chat-decode"], false)]
+        {
+            let mut all = objects(WIDE);
+            for set in sets {
+                let set = super::object(&mut all, "LeaderWorkerSet", set);
+                flag(engine(set, WORKER), one);
+            }
+            let shown = human::render(&findings(all), false);
+            assert_eq!(shown.contains("for prefill, but"), is_found, "{one} {sets:?}\n{shown}");
+        }
     }
 }

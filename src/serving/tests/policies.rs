@@ -110,23 +110,25 @@ pub(super) fn rows() -> Vec<Row> {
     let no_names = "does not allow Deployment/chat, which downloads `example/chat-8B`, to look up names";
     let [names, unresolved] = [("!", no_names), ("serving-gateway", no_names)];
     let [https, dns, udp] = [json!({"port": 443}), json!({"port": 53}), json!({"port": 53, "protocol": "UDP"})];
-    row("HTTPS", none(), none(), egress(&[https.clone()]), unresolved);
+    let only_https = || egress(&[json!({"port": 443})]);
+    row("HTTPS", none(), none(), only_https(), unresolved);
     row("HTTP", none(), none(), egress(&[json!({"port": 80}), https.clone()]), unresolved);
     row("HTTPS without types", none(), none(), vec![policy("chat", &json!({"egress": [{"ports": [https]}]}))], unresolved);
     row("any port", none(), none(), egress(&[]), names);
     row("a range of ports", none(), none(), egress(&[json!({"port": 80, "endPort": 90})]), names);
     row("HTTPS and DNS", none(), none(), egress(&[https.clone(), dns.clone(), udp.clone()]), names);
-    row("a model of a volume", json!({"command": ["vllm", "serve", "/models/chat"]}), none(), egress(&[https.clone()]), ("!", "to look up names"));
+    row("a model of a volume", json!({"command": ["vllm", "serve", "/models/chat"]}), none(), only_https(), ("!", "to look up names"));
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "HF_ENDPOINT"] {
-        row(name, json!({"env": [{"name": name, "value": "http://proxy:3128"}]}), none(), egress(&[https.clone()]), names);
+        row(name, json!({"env": [{"name": name, "value": "http://proxy:3128"}]}), none(), only_https(), names);
     }
     let ways = || [("hostNetwork", json!(true)), ("hostAliases", json!([{"ip": "10.0.0.1", "hostnames": ["hub"]}])), ("dnsPolicy", json!("Default")), ("dnsConfig", json!({"nameservers": ["10.0.0.1"]}))];
     for (key, value) in ways() {
-        row(key, none(), pods(&json!({key: value})), egress(&[https.clone()]), names);
+        row(key, none(), pods(&json!({key: value})), only_https(), names);
     }
     let only_tcp = "allows Deployment/chat port 53 over TCP only";
     row("DNS over TCP", none(), none(), egress(&[https.clone(), dns.clone()]), ("serving-gateway", only_tcp));
     row("DNS over UDP", none(), none(), egress(&[https.clone(), dns.clone(), udp]), ("!", only_tcp));
+    row("DNS over TCP and any port", none(), none(), vec![policy("chat", &json!({"policyTypes": ["Egress"], "egress": [{"ports": [dns]}, {}]}))], ("!", only_tcp));
     for (key, value) in ways() {
         row(key, none(), pods(&json!({key: value})), egress(&[https.clone(), dns.clone()]), ("!", only_tcp));
     }
