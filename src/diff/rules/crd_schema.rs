@@ -214,7 +214,8 @@ fn of_every_object(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> 
         Step::Key(keyword) if keyword == "properties" => field == "metadata",
         _ => is_property && OF_EVERY_OBJECT.contains(&field),
     };
-    if !is_whole || location.combination.is_some() {
+    let is_part = location.combination.is_some();
+    if !is_whole || is_part {
         return None;
     }
     let Some(new) = &context.edit.new else {
@@ -228,7 +229,7 @@ fn of_every_object(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> 
         let schema =
             if field == own { Some(new) } else { properties.and_then(|map| map.get(name)) };
         let verdicts =
-            schema.into_iter().flat_map(|schema| keyword::verdicts(&string, schema, false));
+            schema.into_iter().flat_map(|schema| keyword::verdicts(&string, schema, is_part));
         verdicts
             .map(move |(rule, change)| found(rule, format!("{own}: {change}")))
             .collect::<Vec<_>>()

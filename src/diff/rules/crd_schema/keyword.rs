@@ -44,13 +44,14 @@ pub(super) fn finding(
     let (parent, keyword) = (context.steps().get(..at)?, context.steps().get(at)?.label());
     let keyword = keyword.as_str();
     let (before, after) = (context.old.at(parent)?, context.new.at(parent)?);
+    let is_part = location.combination.is_some();
     let (rule, change) = match keyword {
         "x-kubernetes-validations" => validation::verdict(context, at)?,
-        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after, false)
+        _ if COMBINATIONS.contains(&keyword) => verdict(keyword, before, after, is_part)
             .unwrap_or_else(|| (&LOOSENED, format!("`{keyword}` spelled differently"))),
         _ => {
             let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-            KeywordChange { keyword, old, new, before, after, is_part: false }.verdict()?
+            KeywordChange { keyword, old, new, before, after, is_part }.verdict()?
         }
     };
     let field = if location.field.is_empty() { "the object" } else { &location.field };
