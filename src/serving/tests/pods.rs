@@ -1972,7 +1972,7 @@ fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
     insta::assert_snapshot!(Vec::from_iter(listing).concat());
 }
 
-/// What a patch leaves to the object that kustomize merges it with is no error.
+/// Leaves to the object that kustomize merges a patch with what the patch does not have.
 #[test]
 fn patches_are_not_judged_as_whole_objects() {
     let sidecar = json!({"name": "proxy", "image": image("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"), "args": ["--port=8000"]});
