@@ -22,7 +22,7 @@ mod model_server;
 mod monitoring_and_scaling;
 mod patches;
 mod picker;
-pub mod placeholders;
+mod placeholders;
 mod plugins;
 mod pod_fields;
 mod pool;
@@ -62,7 +62,7 @@ use view::kserve::Derived;
 use view::pods::Program;
 use view::{View, pods};
 
-pub use manifest_files::{Checked, check_files};
+pub use manifest_files::{Checked, check_files, manifests_of};
 pub use view::Manifest;
 
 /// The compiler of models.

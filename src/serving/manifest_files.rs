@@ -67,21 +67,26 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             |name: &str| charts.iter().any(|chart| name.starts_with(&format!("{chart}/")));
         for (name, bytes) in files.into_iter().filter(|(name, _)| !is_in_chart(name)) {
             let start = diagnostics.mark();
-            let objects = parse(&name, &bytes, diagnostics);
+            manifests.extend(manifests_of(&name, &bytes, diagnostics));
             if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
                 let found = diagnostics.since(start).iter_mut();
                 for error in found.filter(|one| one.severity == Severity::Error) {
                     error.hint = Some(RENDER_FIRST.to_owned());
                 }
             }
-            manifests.extend(objects.iter().filter_map(|object| {
-                let place = Place { object: None, ..object.place() };
-                let json = placeholders::restore(Release::LITERAL.object(object)?);
-                Some(Manifest { json, place })
-            }));
         }
     }
     manifests
+}
+
+/// Returns the manifests in a file of this name.
+pub fn manifests_of(name: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
+    let manifest = |object: &Object| {
+        let place = Place { object: None, ..object.place() };
+        let json = placeholders::restore(Release::LITERAL.object(object)?);
+        Some(Manifest { json, place })
+    };
+    parse(name, bytes, diagnostics).iter().filter_map(manifest).collect()
 }
 
 /// Returns the directories with a Chart.yaml, without those in other charts.

@@ -1,29 +1,18 @@
 //! `check-serving` of published manifests, which are not part of this repository.
 
 use crate::support::shared;
-use bundle2chart::bundle;
 use bundle2chart::config::serving::profile;
 use bundle2chart::diag::{Diagnostic, Diagnostics, Severity, human};
-use bundle2chart::ir::Release;
-use bundle2chart::serving::{self, Manifest, placeholders};
-use serde_json::Value as Json;
+use bundle2chart::serving;
 use std::fs;
 use std::path::PathBuf;
 
 fn check(name: &str, text: &str) -> Diagnostics {
-    let protected = placeholders::protect(text.as_bytes());
-    let bytes = protected.as_deref().unwrap_or(text.as_bytes());
     let mut found = Diagnostics::new();
-    let objects = bundle::manifests(&format!("{name}.yaml"), bytes, &mut found);
+    let manifests = serving::manifests_of(&format!("{name}.yaml"), text.as_bytes(), &mut found);
     assert!(!found.has_errors(), "{}\n{text}", human::render(&found, false));
-    let values = Json::Null;
-    let release = Release { namespace: "", values: &values };
-    let manifests = objects.iter().map(|object| Manifest {
-        json: placeholders::restore(release.object(object).expect("an object")),
-        place: object.place(),
-    });
     let mut found = Diagnostics::new();
-    serving::check_manifests(manifests.collect(), profile::newest(), &mut found);
+    serving::check_manifests(manifests, profile::newest(), &mut found);
     found
 }
 

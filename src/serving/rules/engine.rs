@@ -188,17 +188,17 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         }
         let prefills = selected.iter().any(|pods| pods.role() == Some("prefill"));
         let decodes = selected.into_iter().filter(|_| prefills);
-        alone(decodes.filter(|pods| pods.role() == Some("decode")), found);
+        without_sidecar(decodes.filter(|pods| pods.role() == Some("decode")), found);
     }
     if view.pools().next().is_none() {
         let decodes = view.pairs().into_iter().map(|(_, decode)| decode);
         let is_of_llm_d = |pods: &&Template<'_>| pods.labels.contains_key("llm-d.ai/role");
-        alone(decodes.filter(|pods| !pods.completed).filter(is_of_llm_d), found);
+        without_sidecar(decodes.filter(|pods| !pods.completed).filter(is_of_llm_d), found);
     }
 }
 
 /// Reports decode pods without a routing sidecar.
-fn alone<'v>(decodes: impl Iterator<Item = &'v Template<'v>>, found: &mut Found) {
+fn without_sidecar<'v>(decodes: impl Iterator<Item = &'v Template<'v>>, found: &mut Found) {
     let has_no_sidecar = |pods: &&Template<'_>| pods.sidecar.is_none() && pods.unread.is_empty();
     for pods in decodes.filter(has_no_sidecar).filter(|pods| !pods.is_headless()) {
         let message = "decode pods have no routing sidecar, so prefill pods get no requests";
@@ -349,6 +349,8 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
 
 /// Checks that prefill and decode have compatible engines and KV caches.
 pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
+    // The models of a pool's pods are compared with each other.
+    let is_pooled = view.pools().next().is_some();
     for (prefill, decode) in view.pairs() {
         let (Some(one), Some(other)) = (&decode.engine, &prefill.engine) else { continue };
 
@@ -384,10 +386,9 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             );
             found.push(message, "use the same value for both");
         }
-        // The pods of a pool are compared with each other.
         let [decode, prefill] = [one, other].map(|engine| {
             let name = engine.names().into_iter().next();
-            name.filter(|name| view.pools().next().is_none() && !is_placeholder(name))
+            name.filter(|name| !is_pooled && !is_placeholder(name))
         });
         if let Some((decode, prefill)) = differing(decode, prefill) {
             let message = format!("prefill serves `{prefill}`, but decode `{decode}`");

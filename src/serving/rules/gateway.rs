@@ -23,8 +23,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             let message = format!("no listener of {gateway} matches the hostnames of {route}");
             found.push(owner, ".spec.hostnames", message, "use a host of the listener");
         }
-        let rules = list(route.spec(), "rules");
-        if parents == 0 && !rules.is_empty() {
+        if parents == 0 && !list(route.spec(), "rules").is_empty() {
             let message = format!("{route} has no `parentRefs`");
             let finding = found.push(owner, ".spec", message, "name its Gateway").warning();
             finding.why("no Gateway serves it", "Gateway API, ParentReference");

@@ -53,10 +53,9 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let (version, kind) = (manifest.api_version(), manifest.kind());
     let other = kinds::other_group(manifest.group(), kind);
     let other = other.map(|group| format!("it is one of `{group}`"));
-    let is_open = is_placeholder(version) || is_placeholder(kind);
-    let near = || kinds::misspelt(version, kind).filter(|_| !is_open);
-    let near = || near().map(|near| format!("write {near}"));
-    if let Some(hint) = other.or_else(near) {
+    let near = || Some(format!("write {}", kinds::misspelt(version, kind)?));
+    let is_filled_in = is_placeholder(version) || is_placeholder(kind);
+    if let Some(hint) = other.or_else(|| near().filter(|_| !is_filled_in)) {
         let message = format!("apiVersion `{version}` has no kind {kind}");
         found.push(owner, ".apiVersion", message, hint);
     }
@@ -110,8 +109,8 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         refused(&view.manifests[owner], &template, &checked, place, found.at(owner, ""));
 
         for (volume, path) in items(spec, "volumes", &path) {
-            let has_source = |map: &serde_json::Map<String, Json>| map.len() > 1;
-            if is_whole && !volume.as_object().is_none_or(has_source) {
+            // Besides the name, the source is the only field.
+            if is_whole && volume.as_object().is_some_and(|volume| volume.len() < 2) {
                 let message = format!("volume `{}` has no source", text(volume, "name"));
                 let finding = found.push(owner, path, message, "write `emptyDir: {}`").warning();
                 finding.why("it is an empty directory", "Kubernetes API, defaults");

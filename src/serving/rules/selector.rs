@@ -281,13 +281,13 @@ fn near(object: &Manifest) -> Option<&Manifest> {
     object.json.pointer("/spec/namespaceSelector").is_none().then_some(object)
 }
 
-/// Reports a Service with the name of a workload, but without a selector and without addresses of its own.
+/// Reports a Service that has the name of a workload, but no selector, where nothing sets its endpoints.
 fn without_selector(view: &View<'_>, owner: usize, service: &Manifest, found: &mut Found) {
     let is_named = |one: &Candidate<'_>| one.owner.name() == service.name();
     let of_workload = candidates(view, "Service", &[], Some(service)).iter().any(is_named);
-    let has_own = text(service.spec(), "type") == "ExternalName"
+    let has_endpoints = text(service.spec(), "type") == "ExternalName"
         || ["Endpoints", "EndpointSlice"].iter().any(|kind| view.of_kind(kind).next().is_some());
-    if of_workload && !has_own {
+    if of_workload && !has_endpoints {
         let message = format!("{service} has no selector");
         found.push(owner, ".spec", message, "select the pods by their labels");
     }
@@ -302,10 +302,13 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
         for (owner, object) in view.of_kind(kind) {
             let wanted = requirements(object.json.pointer(pointer));
             let near = near(object);
-            if wanted.is_empty() && *kind == "Service" {
-                without_selector(view, owner, object, found);
+            if wanted.is_empty() {
+                if *kind == "Service" {
+                    without_selector(view, owner, object, found);
+                }
+                continue;
             }
-            if wanted.is_empty() || !selected(view, kind, &wanted, near).is_empty() {
+            if !selected(view, kind, &wanted, near).is_empty() {
                 continue;
             }
             let mut all = candidates(view, kind, &[], near);

@@ -1,11 +1,9 @@
 //! Defects injected into sound manifests (fixtures/serving), each with the code that must report it,
 //! and changes that are no defect.
 
-use super::{Manifest, findings_of};
+use super::findings_of;
 use crate::diag::{Diagnostics, Severity, human};
-use crate::ir::Release;
-use crate::{bundle, placeholders};
-use serde_json::Value as Json;
+use crate::manifests_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A change of a stack.
@@ -573,20 +571,9 @@ pub(super) fn list(found: &Diagnostics, listing: &mut BTreeSet<String>) {
 }
 
 pub(super) fn all_found(name: &str, text: &str) -> Diagnostics {
-    let protected = placeholders::protect(text.as_bytes());
-    let bytes = protected.as_deref().unwrap_or(text.as_bytes());
     let mut found = Diagnostics::new();
-    let objects = bundle::manifests(&format!("{name}.yaml"), bytes, &mut found);
+    let manifests = manifests_of(&format!("{name}.yaml"), text.as_bytes(), &mut found);
     assert!(!found.has_errors(), "{}\n{text}", human::render(&found, false));
-    let values = Json::Null;
-    let release = Release { namespace: "", values: &values };
-    let manifests: Vec<Manifest> = objects
-        .iter()
-        .map(|object| Manifest {
-            json: placeholders::restore(release.object(object).expect("an object")),
-            place: object.place(),
-        })
-        .collect();
     findings_of(manifests)
 }
 
