@@ -9,7 +9,7 @@ const OPEN: char = '\u{e000}';
 const CLOSE: char = '\u{e001}';
 
 /// Returns a file in which every `${NAME}` is a plain word; `None` if it has none.
-pub fn protect(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn protect(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     if text.contains([OPEN, CLOSE]) {
         return None;
@@ -52,7 +52,7 @@ fn is_placeholder(inner: &str) -> bool {
 }
 
 /// Returns an object with its placeholders as they were written.
-pub fn restore(json: Json) -> Json {
+pub(crate) fn restore(json: Json) -> Json {
     map_texts(json, &|text| text.replace(OPEN, "${").replace(CLOSE, "}"))
 }
 

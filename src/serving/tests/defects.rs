@@ -1024,7 +1024,7 @@ fn deprecated_flags_without_a_value() {
     assert!(!shown.contains("no value"), "{shown}");
 }
 
-/// The objects of a picker with an account of its own.
+/// The objects of a picker with its own ServiceAccount.
 const ACCOUNT: &str = "\
 ---
 apiVersion: v1

@@ -1,4 +1,4 @@
-//! Engines, their devices, groups and images, each beside one that is right.
+//! Engines, their devices, groups and images, each with a valid counterpart.
 
 use super::breaking::{WORKER, engine, flag};
 use super::pods::{DIGEST, Row, image, merge, object, pods, workload};
@@ -51,7 +51,7 @@ fn ray_cluster(flags: &[&str]) -> Vec<Json> {
     vec![object("ray.io/v1", "RayCluster", "ray", &json!({"spec": groups}))]
 }
 
-/// A kind of another project with a template of its own.
+/// A kind of another project with its own pod template.
 fn of_project(key: &str, flags: &[&str]) -> Vec<Json> {
     let role = json!({"name": "chat", key: {"spec": spec(&vllm(&json!(2), flags))}});
     vec![object(
@@ -119,7 +119,7 @@ pub(super) fn rows() -> Vec<Row> {
     row("ranks that Ray places", vllm(&json!(1), &["--data-parallel-size=4", "--data-parallel-backend=ray"]), shared(), vec![], sound);
     row("ranks of one pod", vllm(&json!(1), &["--data-parallel-size=4"]), shared(), vec![], ranks("but their ranks use 4"));
     row("a server that spreads models", hugging_face(&[]), shared(), vec![], sound);
-    row("a server that is told", hugging_face(&["--tensor-parallel-size=2"]), shared(), vec![], ranks("but their ranks use 2"));
+    row("a server with its number of ranks", hugging_face(&["--tensor-parallel-size=2"]), shared(), vec![], ranks("but their ranks use 2"));
     row("ranks of attention share devices", sglang(2, &["--tp-size=2", "--dp-size=2", "--enable-dp-attention"]), shared(), vec![], sound);
     let newest = json!({"image": image("lmsysorg/sglang:v0.5.22")});
     row("ranks of attention by their number", both(sglang(2, &["--tp-size=2", "--dp-size=2", "--enable-dp-attention", "--attn-dp-size=2"]), &newest), shared(), vec![], ranks("but their ranks use 4"));

@@ -1,4 +1,4 @@
-//! Groups of pods, each beside one that is right.
+//! Groups of pods, each with a valid counterpart.
 
 use super::engines::{group, shared, vllm};
 use super::pods::{Row, image, merge, object};
@@ -133,7 +133,7 @@ pub(super) fn rows() -> Vec<Row> {
     let probe = |port: u32| json!({"readinessProbe": {"httpGet": null, "tcpSocket": {"port": port}}});
     row("nodes of one engine", nodes(), sound);
     row("a leader that waits for workers", with(nodes(), &ready), ("serving-startup", "startupPolicy LeaderReady deadlocks"));
-    row("a leader with a probe of its own", containers(with(nodes(), &ready), &probe(6379), &none()), ("!", "LeaderReady deadlocks"));
+    row("a leader with its own probe", containers(with(nodes(), &ready), &probe(6379), &none()), ("!", "LeaderReady deadlocks"));
     row("a leader with a probe of the engine", containers(with(nodes(), &ready), &probe(8000), &none()), ("serving-startup", "startupPolicy LeaderReady deadlocks"));
     for size in [json!(1), Json::Null] {
         row("a leader alone", with(nodes(), &json!({"startupPolicy": "LeaderReady", "leaderWorkerTemplate": {"size": size}})), ("!", "LeaderReady deadlocks"));

@@ -1,4 +1,4 @@
-//! Endpoint pickers, each beside one that is right.
+//! Endpoint pickers, each with a valid counterpart.
 
 use super::breaking::{POD, engine, flag};
 use super::{SINGLE, defects, findings, object, objects};

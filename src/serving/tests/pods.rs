@@ -1,4 +1,4 @@
-//! Pods of engines that do not start or are not reached, each beside one that is sound.
+//! Pods of engines that do not start or are not reached, each with a valid counterpart.
 
 use super::defects::{all_found, check, list};
 use super::{engines, groups, policies, routes, selectors};
@@ -585,7 +585,7 @@ fn rows() -> Vec<Row> {
         ),
         ("a slice", resources("nvidia.com/mig-3g.40gb", 1), none(), vec![], "", ""),
         (
-            "a claim of nobody",
+            "an unused claim",
             json!({"resources": {"limits": {"nvidia.com/gpu": null}}}),
             claims(),
             vec![],
@@ -1250,7 +1250,7 @@ fn rows() -> Vec<Row> {
             "Service/chat has no selector",
         ),
         (
-            "a Service with addresses of its own",
+            "a Service with its own endpoints",
             none(),
             none(),
             vec![

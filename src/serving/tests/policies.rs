@@ -1,4 +1,4 @@
-//! NetworkPolicies of engines, each beside one that is right.
+//! NetworkPolicies of engines, each with a valid counterpart.
 
 use super::pods::{Row, merge, object, pods, routed};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! HTTPRoutes and their Gateways, each beside one that is right.
+//! HTTPRoutes and their Gateways, each with a valid counterpart.
 
 use super::pods::{Row, merge, object, routed};
 use serde_json::{Value as Json, json};

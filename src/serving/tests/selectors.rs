@@ -1,4 +1,4 @@
-//! Selectors and named ports, each beside one that is right.
+//! Selectors and named ports, each with a valid counterpart.
 
 use super::pods::{Row, image, merge, object};
 use serde_json::{Value as Json, json};
