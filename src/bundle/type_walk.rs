@@ -2,7 +2,8 @@
 //!
 //! Reading alone does not check two facts that the types of k8s-openapi know: they write a required
 //! field also if JSON lacks it, with the zero value of its type, and a quantity, which is any text to
-//! them, as a type of its own. So both are checked for all fields of all kinds, without a list.
+//! them, as a type of its own. So both are checked for all fields of all kinds, without a list. What they
+//! do not know is in tables, by the names of types.
 
 use super::typed::TypeMismatch;
 use crate::diag::suggest;
@@ -62,6 +63,110 @@ const REQUIRED_BY_SERVER: [(&str, &[&str]); 25] = [
     ("WebhookClientConfig", &["service", "url"]),
 ];
 
+/// Values of fields that are one of a few, or a list of such, sorted by type. Kubernetes: the enums of
+/// its OpenAPI document; of autoscalers, CRDs and RBAC `validation.go`, because that has none for them.
+/// `restartPolicy` depends on the kind (`passes/lint/refusals`).
+const VALUES: [(&str, &str, &[&str]); 67] = [
+    ("AppArmorProfile", "type", &["Localhost", "RuntimeDefault", "Unconfined"]),
+    ("Container", "imagePullPolicy", PULL_POLICIES),
+    ("Container", "terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
+    ("ContainerPort", "protocol", PROTOCOLS),
+    ("CronJobSpec", "concurrencyPolicy", &["Allow", "Forbid", "Replace"]),
+    ("CustomResourceColumnDefinition", "type", &["boolean", "date", "integer", "number", "string"]),
+    ("CustomResourceConversion", "strategy", &["None", "Webhook"]),
+    ("CustomResourceDefinitionSpec", "scope", &["Cluster", "Namespaced"]),
+    ("DaemonSetUpdateStrategy", "type", UPDATES),
+    ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
+    ("HPAScalingPolicy", "type", &["Percent", "Pods"]),
+    ("HPAScalingRules", "selectPolicy", &["Disabled", "Max", "Min"]),
+    ("HTTPGetAction", "scheme", &["HTTP", "HTTPS"]),
+    ("HTTPIngressPath", "pathType", &["Exact", "ImplementationSpecific", "Prefix"]),
+    (
+        "HostPathVolumeSource",
+        "type",
+        &[
+            "BlockDevice",
+            "CharDevice",
+            "Directory",
+            "DirectoryOrCreate",
+            "File",
+            "FileOrCreate",
+            "Socket",
+        ],
+    ),
+    ("ImageVolumeSource", "pullPolicy", PULL_POLICIES),
+    ("IngressClassParametersReference", "scope", &["Cluster", "Namespace"]),
+    ("JobSpec", "completionMode", &["Indexed", "NonIndexed"]),
+    ("JobSpec", "podReplacementPolicy", &["Failed", "TerminatingOrFailed"]),
+    ("LabelSelectorRequirement", "operator", &["DoesNotExist", "Exists", "In", "NotIn"]),
+    ("MetricSpec", "type", &["ContainerResource", "External", "Object", "Pods", "Resource"]),
+    ("MetricTarget", "type", &["AverageValue", "Utilization", "Value"]),
+    ("MutatingWebhook", "failurePolicy", FAILURES),
+    ("MutatingWebhook", "matchPolicy", MATCHES),
+    ("MutatingWebhook", "reinvocationPolicy", &["IfNeeded", "Never"]),
+    ("MutatingWebhook", "sideEffects", SIDE_EFFECTS),
+    ("NetworkPolicyPort", "protocol", PROTOCOLS),
+    ("NetworkPolicySpec", "policyTypes", &["Egress", "Ingress"]),
+    ("NodeSelectorRequirement", "operator", &["DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"]),
+    (
+        "PersistentVolumeClaimSpec",
+        "accessModes",
+        &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"],
+    ),
+    ("PersistentVolumeClaimSpec", "volumeMode", &["Block", "Filesystem"]),
+    ("PodDisruptionBudgetSpec", "unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"]),
+    ("PodFailurePolicyOnExitCodesRequirement", "operator", &["In", "NotIn"]),
+    ("PodFailurePolicyRule", "action", &["Count", "FailIndex", "FailJob", "Ignore"]),
+    ("PodSecurityContext", "fsGroupChangePolicy", &["Always", "OnRootMismatch"]),
+    ("PodSecurityContext", "supplementalGroupsPolicy", &["Merge", "Strict"]),
+    ("PodSpec", "dnsPolicy", &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"]),
+    ("PodSpec", "preemptionPolicy", &["Never", "PreemptLowerPriority"]),
+    ("PriorityClass", "preemptionPolicy", &["Never", "PreemptLowerPriority"]),
+    ("RoleRef", "apiGroup", RBAC),
+    ("RoleRef", "kind", &["ClusterRole", "Role"]),
+    ("RuleWithOperations", "operations", &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]),
+    ("RuleWithOperations", "scope", &["*", "Cluster", "Namespaced"]),
+    ("SeccompProfile", "type", &["Localhost", "RuntimeDefault", "Unconfined"]),
+    ("SecurityContext", "procMount", &["Default", "Unmasked"]),
+    ("ServicePort", "protocol", PROTOCOLS),
+    ("ServiceSpec", "externalTrafficPolicy", &["Cluster", "Local"]),
+    ("ServiceSpec", "internalTrafficPolicy", &["Cluster", "Local"]),
+    ("ServiceSpec", "ipFamilies", &["IPv4", "IPv6"]),
+    ("ServiceSpec", "ipFamilyPolicy", &["PreferDualStack", "RequireDualStack", "SingleStack"]),
+    ("ServiceSpec", "sessionAffinity", &["ClientIP", "None"]),
+    ("ServiceSpec", "type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
+    ("StatefulSetSpec", "podManagementPolicy", &["OrderedReady", "Parallel"]),
+    ("StatefulSetUpdateStrategy", "type", UPDATES),
+    ("StorageClass", "reclaimPolicy", &["Delete", "Recycle", "Retain"]),
+    ("StorageClass", "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"]),
+    ("Subject", "apiGroup", RBAC),
+    ("Subject", "kind", &["Group", "ServiceAccount", "User"]),
+    ("Toleration", "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+    ("Toleration", "operator", &["Equal", "Exists"]),
+    ("TopologySpreadConstraint", "nodeAffinityPolicy", &["Honor", "Ignore"]),
+    ("TopologySpreadConstraint", "nodeTaintsPolicy", &["Honor", "Ignore"]),
+    ("TopologySpreadConstraint", "whenUnsatisfiable", &["DoNotSchedule", "ScheduleAnyway"]),
+    ("ValidatingWebhook", "failurePolicy", FAILURES),
+    ("ValidatingWebhook", "matchPolicy", MATCHES),
+    ("ValidatingWebhook", "sideEffects", SIDE_EFFECTS),
+    ("VolumeMount", "mountPropagation", &["Bidirectional", "HostToContainer", "None"]),
+];
+
+const FAILURES: &[&str] = &["Fail", "Ignore"];
+const MATCHES: &[&str] = &["Equivalent", "Exact"];
+const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
+const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
+const RBAC: &[&str] = &["rbac.authorization.k8s.io"];
+const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
+const UPDATES: &[&str] = &["OnDelete", "RollingUpdate"];
+
+/// Returns the rows of a table that are about a type.
+fn rows_of<'t, R>(table: &'t [R], name: &str, name_of: impl Fn(&R) -> &str) -> &'t [R] {
+    let start = table.partition_point(|row| name_of(row) < name);
+    let rows = &table[start..];
+    &rows[..rows.partition_point(|row| name_of(row) == name)]
+}
+
 /// Required fields that a map lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
@@ -89,6 +194,8 @@ pub(super) struct Findings {
     pub(super) missing: Vec<MissingField>,
     /// Values that their type does not allow.
     pub(super) mismatches: Vec<TypeMismatch>,
+    /// Paths of values that their field does not allow, and what the object has there.
+    pub(super) unsupported: Vec<(String, String)>,
 }
 
 /// Compares `typed` with `json`, which it was read from.
@@ -200,9 +307,28 @@ impl ser::SerializeStruct for Parts<'_> {
 
     fn end(self) -> Result<(), Error> {
         let Place { json, path, found } = self.place;
-        for (name, fields) in REQUIRED_BY_SERVER {
-            if name == self.name && fields.iter().all(|field| json.get(field).is_none()) {
+        for (_, fields) in rows_of(&REQUIRED_BY_SERVER, self.name, |row| row.0) {
+            if fields.iter().all(|field| json.get(field).is_none()) {
                 found.missing.push(MissingField { path: path.clone(), fields: fields.to_vec() });
+            }
+        }
+
+        for (_, field, known) in rows_of(&VALUES, self.name, |row| row.0) {
+            let mut path = path.clone();
+            push_key(&mut path, field);
+            let values: Vec<(String, &Json)> = match json.get(field) {
+                Some(Json::Array(items)) => {
+                    let items = items.iter().enumerate();
+                    items.map(|(index, item)| (format!("{path}[{index}]"), item)).collect()
+                }
+                value => value.map(|value| (path, value)).into_iter().collect(),
+            };
+            for (path, value) in values {
+                if let Some(value) = value.as_str().filter(|value| !known.contains(value)) {
+                    let known = known.join("`, `");
+                    let what = format!("has {field} `{value}`, not `{known}`");
+                    found.unsupported.push((path, what));
+                }
             }
         }
         Ok(())

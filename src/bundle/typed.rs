@@ -1,6 +1,6 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
-use super::type_walk::{MissingField, walk};
+use super::type_walk::{Findings, MissingField, walk};
 use crate::ir::{Step, group_of, path_of, read_as, truth};
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -59,6 +59,9 @@ pub struct TypeCheck {
     /// Required fields that are missing or have the zero value of their type, which is the same to the
     /// API server; those of a tree that fits.
     pub missing: Vec<MissingField>,
+    /// JSON paths of values that the API server does not allow there, and what the object has at them;
+    /// those of a tree that fits.
+    pub unsupported: Vec<(String, String)>,
 }
 
 /// A type of the Kubernetes API.
@@ -146,11 +149,12 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     let mut mismatches = walk(&read.value, &json).mismatches;
     mismatches.truncate(MOST);
     drop_zeros(&mut json);
-    let missing = read_as::<T>(&json).map(|read| walk(&read.value, &json).missing);
-    let mut missing = missing.unwrap_or_default();
+    let found = read_as::<T>(&json).map(|read| walk(&read.value, &json)).unwrap_or_default();
+    let Findings { mut missing, mut unsupported, .. } = found;
     // Controllers write it, and the API server ignores that of an applied object.
     missing.retain(|found| !found.path.starts_with(".status"));
-    TypeCheck { mismatches, unknown_fields: read.unknown, missing }
+    unsupported.retain(|(path, _)| !path.starts_with(".status"));
+    TypeCheck { mismatches, unknown_fields: read.unknown, missing, unsupported }
 }
 
 /// Maximum number of reported values per tree.

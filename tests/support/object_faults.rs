@@ -99,8 +99,8 @@ pub(crate) fn places(object: &Json) -> Vec<(String, &Json)> {
     found
 }
 
-/// Returns the faults of an object: at each place the value is missing, zero, and of every other type;
-/// a quantity is none.
+/// Returns the faults of an object: at each place the value is missing, zero, another text, and of every
+/// other type; a quantity is none.
 pub(crate) fn faults(object: &Json) -> Vec<ObjectFault> {
     let kind = |value: &Json| std::mem::discriminant(value);
     let zeros = [json!(""), json!(0), json!(false), json!([]), json!({})];
@@ -114,6 +114,9 @@ pub(crate) fn faults(object: &Json) -> Vec<ObjectFault> {
         }
         values.extend(zeros.iter().filter(|zero| kind(zero) == kind(value)).cloned().map(Some));
         values.extend(others.iter().filter(|other| kind(other) != kind(value)).cloned().map(Some));
+        if value.is_string() {
+            values.push(Some(json!("text")));
+        }
         if value.as_str().is_some_and(is_quantity) {
             values.extend(["x", "1.2.3", "1gi", "1e", "5 Gi", "25%"].map(|v| Some(json!(v))));
         }

@@ -343,3 +343,9 @@ fn the_status_of_a_subresource_is_a_map() {
     let why = "it must be a map".to_owned();
     assert_eq!(crd(json!("a")).mismatches, [TypeMismatch { path, why }]);
 }
+
+#[test]
+fn tables_are_sorted_by_type() {
+    assert!(REQUIRED_BY_SERVER.is_sorted_by_key(|row| row.0));
+    assert!(VALUES.is_sorted_by_key(|row| (row.0, row.1)));
+}

@@ -7,7 +7,7 @@ use crate::fields::map_mut;
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 /// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
-/// ones and removed API versions.
+/// ones, values that a field does not allow, and removed API versions.
 ///
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
@@ -32,14 +32,14 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         put_back(object, plain);
         // Removed here, so that strict clients (`kubectl --validate=strict`, server-side apply)
         // accept the object.
-        for steps in found.unknown_fields {
-            diagnostics.push(unknown_field(object, &path_of(&steps)));
-            object.remove(&steps);
+        for steps in &found.unknown_fields {
+            diagnostics.push(unknown_field(object, &path_of(steps)));
+            object.remove(steps);
         }
-        for missing in found.missing {
-            let message = format!("{object} {}", missing.describe());
-            let warning = Diagnostic::warning(Code::ApiRefuses, message);
-            diagnostics.push(rejected(warning, object, &missing.path));
+        let missing = found.missing.iter().map(|it| (it.path.clone(), it.describe()));
+        for (path, what) in missing.chain(found.unsupported) {
+            let warning = Diagnostic::warning(Code::ApiRefuses, format!("{object} {what}"));
+            diagnostics.push(rejected(warning, object, &path));
         }
         for mismatch in found.mismatches {
             let message =

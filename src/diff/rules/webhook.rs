@@ -80,11 +80,6 @@ rules! {
     /// The API server sends the first version that it knows, and calls fail if it knows none.
     REVIEW "webhook-review-version-removed" Risky(RequestsBlocked)
         "Check that your clusters support one of the remaining versions.";
-    /// Webhook has side effects.
-    ///
-    /// Dry-run requests that match the webhook fail.
-    EFFECTS "webhook-side-effects" Risky(RequestsBlocked)
-        "Expect `kubectl diff` and server-side dry runs to fail.";
 }
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
@@ -312,16 +307,6 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             let gone: Vec<String> = not_in(old, new).into_iter().map(plain).collect();
             let reason = format!("admissionReviewVersions: {} removed", listed(&gone, 3));
             (!gone.is_empty()).then(|| found(&REVIEW, reason))
-        }
-        // The API server rejects dry-run requests for webhooks with side effects (`kubectl diff`
-        // sends them).
-        ["sideEffects"] => {
-            let [was, is] = [before, after].map(|webhook| {
-                let effects = webhook.get("sideEffects").and_then(Json::as_str);
-                ["Some", "Unknown"].contains(&effects.unwrap_or("Unknown"))
-            });
-            let reason = "sideEffects: dry-run requests are rejected";
-            (is && !was).then(|| found(&EFFECTS, reason))
         }
         _ => None,
     };

@@ -430,7 +430,7 @@ fn refusals_that_the_old_object_had_are_not_reported() {
         ))
     };
     let bad = json!([{"name": "A_b", "port": 80}]);
-    let worse = json!([{"name": "A_b", "port": 80}, {"name": "b", "port": 0}]);
+    let worse = json!([{"name": "A_b", "port": 80}, {"name": "b", "port": 65536}]);
     let good = json!([{"name": "b", "port": 80}]);
     let refused = |old: Of, new: Of| {
         let set = diff(old, new);
@@ -439,7 +439,7 @@ fn refusals_that_the_old_object_had_are_not_reported() {
         refused.map(|finding| finding.reason.clone()).collect::<Vec<_>>()
     };
     assert_eq!(refused(service("a", bad.clone()), service("b", bad.clone())), [""; 0]);
-    assert_eq!(refused(service("a", bad.clone()), service("a", worse)), ["has invalid port 0"]);
+    assert_eq!(refused(service("a", bad.clone()), service("a", worse)), ["has invalid port 65536"]);
     assert_eq!(refused(service("a", bad.clone()), service("a", good.clone())), [""; 0]);
     let invalid = "has a port with invalid name `A_b`";
     assert_eq!(refused(service("a", good), service("a", bad)), [invalid]);

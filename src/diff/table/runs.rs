@@ -221,11 +221,6 @@ pub(super) fn webhooks() -> Vec<Case> {
             [webhook(json!({})), webhook(json!({"timeoutSeconds": 30}))],
             [webhook(json!({})), webhook(json!({"timeoutSeconds": 10}))],
         ),
-        (
-            "webhook-side-effects",
-            [webhook(json!({})), webhook(json!({"sideEffects": "Some"}))],
-            [webhook(json!({})), webhook(json!({"sideEffects": "NoneOnDryRun"}))],
-        ),
     ]
 }
 

@@ -11,7 +11,7 @@ mod refusals;
 mod refused_samples;
 mod workloads;
 
-pub use refusals::refused;
+pub use refusals::{refused, refused_values};
 
 use super::Context;
 use crate::diag::Diagnostics;
@@ -41,21 +41,30 @@ fn few<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::refused_samples::{ROWS, expanded};
+    use super::refused_samples::{CHOICES, ROWS, expanded};
     use super::*;
-    use crate::diag::Code;
+    use crate::diag::{Code, Diagnostic};
+    use crate::passes::check_types::check_types;
     use crate::passes::sample::bundle;
+
+    /// Returns paths and messages of what the API server refuses of an object.
+    fn refusals_of(manifest: &str) -> Vec<(String, String)> {
+        let mut diagnostics = Diagnostics::new();
+        let mut unit = bundle(manifest);
+        check_types(&mut unit, &Context::default(), &mut diagnostics);
+        lint(&mut unit, &Context::default(), &mut diagnostics);
+        let refusals = diagnostics.iter().filter(|found| found.code == Code::ApiRefuses);
+        let found = |found: &Diagnostic| {
+            (found.place.path.clone().unwrap_or_default(), found.message.clone())
+        };
+        refusals.map(found).collect()
+    }
 
     #[test]
     fn what_the_api_server_refuses_is_reported_at_its_place() {
         let mut wrong = Vec::new();
         for row in ROWS {
-            let mut diagnostics = Diagnostics::new();
-            lint(&mut bundle(&row.manifest()), &Context::default(), &mut diagnostics);
-            let refusals = diagnostics.iter().filter(|found| found.code == Code::ApiRefuses);
-            let found: Vec<(&str, &str)> = refusals
-                .map(|found| (found.place.path.as_deref().unwrap_or_default(), &*found.message))
-                .collect();
+            let found = refusals_of(&row.manifest());
             let (path, warning) = (expanded(row.path), expanded(row.warning));
             let is_found = match found.as_slice() {
                 [] => path.is_empty(),
@@ -67,5 +76,18 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    }
+
+    #[test]
+    fn values_that_a_field_does_not_have_are_reported() {
+        for choice in CHOICES {
+            for value in choice.accepted() {
+                assert_eq!(refusals_of(&choice.manifest(value)), [], "{} {value}", choice.path);
+            }
+            let found = refusals_of(&choice.manifest("text"));
+            let [(path, message)] = found.as_slice() else { panic!("{}: {found:?}", choice.path) };
+            assert_eq!(path, choice.path);
+            assert!(message.ends_with(&choice.warning("text")), "{message}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! API server validation that types cannot express, for the kinds that people write by hand, in
+//! API server validation that types and their fields' values cannot express, for the kinds that people write by hand, in
 //! bundles and in overlays: Services, ConfigMaps, CRDs, autoscalers and workloads.
 //!
 //! A rule is here if a kube-apiserver rejects an object for it; its message is quoted at the
@@ -9,6 +9,7 @@
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
 use super::super::check_types::{is_given, rejected};
+use crate::bundle::{TypeCheck, check_object};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::fields::{below, integer, list, text};
 use crate::ir::{
@@ -30,17 +31,6 @@ impl Faults<'_> {
         self.found.push((path.into(), what.into()));
     }
 
-    /// Reports values of keys that have other choices.
-    fn choices(&mut self, path: &str, holder: &Value, choices: &[(&str, &[&str])]) {
-        for (key, known) in choices {
-            let said = text(holder, key).filter(|said| !said.is_empty() && !known.contains(said));
-            if let Some(said) = said {
-                let known = known.join("`, `");
-                self.add(format!("{path}.{key}"), format!("has {key} `{said}`, not `{known}`"));
-            }
-        }
-    }
-
     /// Reports the texts that come a second time.
     fn twice<T: Ord + std::fmt::Display>(
         &mut self,
@@ -59,8 +49,18 @@ impl Faults<'_> {
     }
 }
 
-/// Returns what the API server refuses of an object: JSON paths, and what the object at them has.
+/// Returns values that the API server refuses in an object: JSON paths, and what the object at them has.
 pub fn refused(object: &Json) -> Vec<(String, String)> {
+    // CRDs are most of a chart, and have rules of their own in `diff`.
+    let is_crd = object["kind"].as_str() == Some("CustomResourceDefinition");
+    let types = if is_crd { TypeCheck::default() } else { check_object(object.clone()) };
+    let mut refused = types.unsupported;
+    refused.extend(refused_values(object));
+    refused
+}
+
+/// Returns those that do not follow from the types of fields.
+pub fn refused_values(object: &Json) -> Vec<(String, String)> {
     match Value::from(object) {
         Value::Map(root) => faults(&Object::new(*root, Origin::Stub)),
         _ => Vec::new(),
@@ -182,7 +182,8 @@ fn service(faults: &mut Faults<'_>) {
     }
 
     for (path, port) in items(".spec", spec, "ports") {
-        if let Some(number) = integer(port.get("port")).filter(|port| !(1..=65_535).contains(port))
+        // Without a port, a required field is missing; 0 is the same.
+        if let Some(number) = integer(port.get("port")).filter(|port| !(0..=65_535).contains(port))
         {
             faults.add(format!("{path}.port"), format!("has invalid port {number}"));
         }
@@ -210,14 +211,6 @@ fn service(faults: &mut Faults<'_>) {
     };
     faults.twice(".spec.ports", "port", ports.iter().filter_map(with_protocol));
 }
-
-const DNS_POLICIES: &[&str] = &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"];
-const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
-const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
-const TOLERATION: &[(&str, &[&str])] = &[
-    ("operator", &["Equal", "Exists"]),
-    ("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-];
 
 /// Checks the selector of a workload.
 ///
@@ -259,7 +252,9 @@ fn selector(faults: &mut Faults<'_>) {
             faults.add(".spec.selector", what);
         }
     }
-    if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
+    // Without the key, a required field is missing.
+    let is_there = object.at(&["spec", "selector"]).is_some();
+    if is_there && selector.is_none_or(Map::is_empty) && expressions.is_empty() {
         faults.add(".spec", "has no selector");
     }
 }
@@ -270,7 +265,8 @@ fn selector(faults: &mut Faults<'_>) {
 fn autoscaler(faults: &mut Faults<'_>) {
     let bound = |key: &str| integer(faults.object.at(&["spec", key]));
     let least = bound("minReplicas").unwrap_or(1);
-    if let Some(most) = bound("maxReplicas").filter(|most| *most < least) {
+    // 0 is the same as a missing value, which is required.
+    if let Some(most) = bound("maxReplicas").filter(|most| *most < least && *most != 0) {
         let what = format!("has maxReplicas {most}, below minReplicas {least}");
         faults.add(".spec.maxReplicas", what);
     }
@@ -326,9 +322,13 @@ fn pods(faults: &mut Faults<'_>) {
         let known = policies.join("` or `");
         faults.add(&*base, format!("has no restartPolicy, which must be `{known}`"));
     }
-    faults.choices(&base, pod, &[("restartPolicy", policies), ("dnsPolicy", DNS_POLICIES)]);
+    let policy = text(pod, "restartPolicy").filter(|policy| !policy.is_empty());
+    if let Some(policy) = policy.filter(|policy| !policies.contains(policy)) {
+        let known = policies.join("`, `");
+        let what = format!("has restartPolicy `{policy}`, not `{known}`");
+        faults.add(format!("{base}.restartPolicy"), what);
+    }
     for (path, toleration) in items(&base, pod, "tolerations") {
-        faults.choices(&path, toleration, TOLERATION);
         let is_exists = text(toleration, "operator") == Some("Exists");
         if is_exists && text(toleration, "value").is_some_and(|value| !value.is_empty()) {
             faults.add(path, "has a toleration with operator `Exists` and a value");
@@ -419,9 +419,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         faults.add(path, format!("has container `{name}` without an image"));
     }
 
-    faults.choices(path, container, &[("imagePullPolicy", PULL_POLICIES)]);
     for (path, port) in items(path, container, "ports") {
-        faults.choices(&path, port, &[("protocol", PROTOCOLS)]);
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
             let what = format!(
                 "has invalid port name `{port}`: use at most 15 lower-case letters, digits and \
@@ -501,6 +499,9 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 }
 
+/// Types of JSON in the schema of a CRD.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
 /// Checks the schema of a CRD: its types and defaults.
 ///
 /// Server: `spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty
@@ -510,8 +511,15 @@ fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     let is_free = ["x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"]
         .iter()
         .any(|key| map.get(key) == Some(&Value::Bool(true)));
-    if !is_free && text(schema, "type").is_none_or(str::is_empty) {
-        faults.add(path.as_str(), format!("has a schema without a type at `{path}`"));
+    match text(schema, "type").filter(|kind| !kind.is_empty()) {
+        None if !is_free => {
+            faults.add(path.as_str(), format!("has a schema without a type at `{path}`"));
+        }
+        Some(kind) if !TYPES.contains(&kind) => {
+            let what = format!("has type `{kind}`, not `{}`", TYPES.join("`, `"));
+            faults.add(format!("{path}.type"), what);
+        }
+        _ => {}
     }
     let default = map.get("default").filter(|default| !default.is_null());
     for why in default.into_iter().flat_map(|default| overlay::refused(schema, default)) {

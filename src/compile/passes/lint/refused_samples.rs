@@ -165,6 +165,79 @@ rules:
 - {apiGroups: [''], resources: [pods], verbs: [get]}
 ";
 
+const BINDING: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: faulty}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: lamp-operator, namespace: default}]
+";
+
+const BUDGET: &str = "apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: faulty}
+spec: {minAvailable: 1, selector: {matchExpressions: [{key: app, operator: Exists}]}}
+";
+
+const CLAIM: &str = "apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: faulty}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+";
+
+const INGRESS: &str = "apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: faulty}
+spec:
+  rules:
+  - http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: lamp-operator, port: {number: 80}}}}]}
+";
+
+const INGRESS_CLASS: &str = "apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: faulty}
+spec: {controller: example.com/lamps, parameters: {kind: Lamp, name: lamp, scope: Cluster}}
+";
+
+const NETWORK_POLICY: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: faulty}
+spec: {podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 80, protocol: TCP}]}]}
+";
+
+const PRIORITY_CLASS: &str = "apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: faulty}
+value: 7
+";
+
+const STORAGE_CLASS: &str = "apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: faulty}
+provisioner: example.com/lamps
+";
+
+const MUTATING_WEBHOOK: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: faulty}
+webhooks:
+- name: lamps.light.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook, namespace: default}}
+  rules: [{apiGroups: [light.example.com], apiVersions: [v1], operations: [CREATE], resources: [lamps]}]
+";
+
+const VALIDATING_WEBHOOK: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: faulty}
+webhooks:
+- name: lamps.light.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: webhook, namespace: default}}
+  rules: [{apiGroups: [light.example.com], apiVersions: [v1], operations: [CREATE], resources: [lamps]}]
+";
+
 const fn refused(
     object: &'static str,
     from: &'static str,
@@ -200,7 +273,7 @@ pub(crate) const ROWS: &[Row] = &[
     refused(SERVICE, "targetPort: web", "targetPort: a_b", ".spec.ports[0].targetPort", "has target port \"a_b\", which is not a valid port name", "spec.ports[0].targetPort: Invalid value: \"a_b\""),
     accepted(SERVICE, "targetPort: web", "targetPort: 8080"),
     accepted(SERVICE, "targetPort: web", "targetPort: a-15-letter-nam"),
-    refused(SERVICE, "port: 80,", "port: 0,", ".spec.ports[0].port", "has invalid port 0", "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535"),
+    refused(SERVICE, "port: 80,", "port: 0,", ".spec.ports[0]", "has no value for required field `.spec.ports[0].port`", "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535"),
     refused(SERVICE, "port: 80,", "port: 65536,", ".spec.ports[0].port", "has invalid port 65536", "spec.ports[0].port: Invalid value: 65536: must be between 1 and 65535"),
     accepted(SERVICE, "port: 80,", "port: 1,"),
     accepted(SERVICE, "port: 80,", "port: 65535,"),
@@ -327,6 +400,7 @@ pub(crate) const ROWS: &[Row] = &[
     refused(CRD, "light.example.com", "light.kubernetes.io", ".metadata", "is in the Kubernetes group light.kubernetes.io, but lacks the annotation api-approved.kubernetes.io", "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation"),
     accepted(CRD, "light.example.com", "light.x-k8s.io"),
     refused(CRD, "{type: object}", "{type: object, properties: {a: {}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a`", "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: text}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a.type", "has type `text`, not `array`, `boolean`, `integer`, `number`, `object`, `string`", "spec.validation.openAPIV3Schema.properties[a].type: Unsupported value: \"text\""),
     refused(CRD, "{type: object}", "{type: object, properties: {a: {type: ''}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a`", "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields"),
     refused(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {}}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a.items", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a.items`", "spec.validation.openAPIV3Schema.properties[a].items.type: Required value: must not be empty for specified array items"),
     refused(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: {}}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties`", "spec.validation.openAPIV3Schema.properties[a].additionalProperties.type: Required value: must not be empty for specified object fields"),
@@ -339,13 +413,130 @@ pub(crate) const ROWS: &[Row] = &[
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {type: string}}}}"),
     accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: true}}}"),
     refused(AUTOSCALER, "minReplicas: 2", "minReplicas: 3", ".spec.maxReplicas", "has maxReplicas 2, below minReplicas 3", "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"),
-    refused(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "maxReplicas: 0", ".spec.maxReplicas", "has maxReplicas 0, below minReplicas 1", "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
+    refused(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "maxReplicas: 0", ".spec", "has no value for required field `.spec.maxReplicas`", "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
     accepted(AUTOSCALER, "maxReplicas: 2", "maxReplicas: 3"),
     refused(CLUSTER_ROLE, "verbs: [get]", "verbs: [get], resourceNames: [a]", ".rules[0]", "has both resourceNames and nonResourceURLs, which need separate rules", "rules cannot apply to both regular resources and non-resource URLs"),
     accepted(CLUSTER_ROLE, "[/metrics]", "['*']"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "nonResourceURLs: [/metrics], verbs: [get]", ".rules[0]", "has nonResourceURLs, which are not namespaced", "namespaced rules cannot apply to non-resource URLs"),
-    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], resources: [pods], verbs: []", ".rules[0]", "has no verbs", "rules[0].verbs: Required value: verbs must contain at least one value"),
+    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], resources: [pods], verbs: []", ".rules[0]", "has no value for required field `.rules[0].verbs`", "rules[0].verbs: Required value: verbs must contain at least one value"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], verbs: [get]", ".rules[0]", "has no resources", "rules[0].resources: Required value: resource rules must supply at least one resource"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "resources: [pods], verbs: [get]", ".rules[0]", "has no apiGroups", "rules[0].apiGroups: Required value: resource rules must supply at least one api group"),
     accepted(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: ['*'], resources: ['*'], verbs: ['*']"),
+];
+
+/// A field with a few values.
+pub(crate) struct Choice {
+    object: &'static str,
+    from: &'static str,
+    /// Has `VALUE` in place of the value.
+    to: &'static str,
+    /// Path of the value.
+    pub(crate) path: &'static str,
+    pub(crate) known: &'static [&'static str],
+    /// Known values that are refused without other fields, or by this server's settings.
+    needs_more: &'static [&'static str],
+}
+
+impl Choice {
+    /// Returns the object with a value.
+    pub(crate) fn manifest(&self, value: &str) -> String {
+        let manifest = self.object.replacen(self.from, self.to, 1);
+        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
+        // Some values are special in YAML.
+        manifest.replace("VALUE", &format!("'{value}'"))
+    }
+
+    /// Returns the message of a build about a value that is not known, after the object's name.
+    pub(crate) fn warning(&self, value: &str) -> String {
+        let field = self.path.trim_end_matches("[0]").rsplit('.').next().unwrap_or_default();
+        format!("has {field} `{value}`, not `{}`", self.known.join("`, `"))
+    }
+
+    /// Returns the values that the server accepts in the object.
+    pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static str> {
+        self.known.iter().copied().filter(|value| !self.needs_more.contains(value))
+    }
+}
+
+const fn choice(
+    object: &'static str,
+    from: &'static str,
+    to: &'static str,
+    path: &'static str,
+    known: &'static [&'static str],
+    needs_more: &'static [&'static str],
+) -> Choice {
+    Choice { object, from, to, path, known, needs_more }
+}
+
+/// The rows of `VALUES` in src/bundle/type_walk.rs.
+#[rustfmt::skip]
+pub(crate) const CHOICES: &[Choice] = &[
+    choice(DEPLOYMENT, "        ports:\n", "        securityContext: {appArmorProfile: {type: VALUE}}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.appArmorProfile.type", &["Localhost", "RuntimeDefault", "Unconfined"], &["Localhost"]),
+    choice(DEPLOYMENT, "        ports:\n", "        imagePullPolicy: VALUE\n        ports:\n", ".spec.template.spec.containers[0].imagePullPolicy", &["Always", "IfNotPresent", "Never"], &[]),
+    choice(DEPLOYMENT, "        ports:\n", "        terminationMessagePolicy: VALUE\n        ports:\n", ".spec.template.spec.containers[0].terminationMessagePolicy", &["File", "FallbackToLogsOnError"], &[]),
+    choice(DEPLOYMENT, "containerPort: 8080", "containerPort: 8080, protocol: VALUE", ".spec.template.spec.containers[0].ports[0].protocol", &["TCP", "UDP", "SCTP"], &[]),
+    choice(CRON_JOB, "  schedule", "  concurrencyPolicy: VALUE\n  schedule", ".spec.concurrencyPolicy", &["Allow", "Forbid", "Replace"], &[]),
+    choice(CRD, "storage: true,", "storage: true, additionalPrinterColumns: [{name: A, type: VALUE, jsonPath: .a}],", ".spec.versions[0].additionalPrinterColumns[0].type", &["boolean", "date", "integer", "number", "string"], &[]),
+    choice(CRD, "  scope", "  conversion: {strategy: VALUE}\n  scope", ".spec.conversion.strategy", &["None", "Webhook"], &["Webhook"]),
+    choice(CRD, "scope: Namespaced", "scope: VALUE", ".spec.scope", &["Cluster", "Namespaced"], &[]),
+    choice(DAEMON_SET, "  selector", "  updateStrategy: {type: VALUE}\n  selector", ".spec.updateStrategy.type", &["OnDelete", "RollingUpdate"], &[]),
+    choice(DEPLOYMENT, "spec:\n  selector", "spec:\n  strategy: {type: VALUE}\n  selector", ".spec.strategy.type", &["Recreate", "RollingUpdate"], &[]),
+    choice(AUTOSCALER, "  minReplicas", "  behavior: {scaleUp: {policies: [{type: VALUE, value: 1, periodSeconds: 60}]}}\n  minReplicas", ".spec.behavior.scaleUp.policies[0].type", &["Percent", "Pods"], &[]),
+    choice(AUTOSCALER, "  minReplicas", "  behavior: {scaleUp: {selectPolicy: VALUE}}\n  minReplicas", ".spec.behavior.scaleUp.selectPolicy", &["Disabled", "Max", "Min"], &[]),
+    choice(DEPLOYMENT, "{path: /, port: metrics}", "{path: /, port: metrics, scheme: VALUE}", ".spec.template.spec.containers[0].readinessProbe.httpGet.scheme", &["HTTP", "HTTPS"], &[]),
+    choice(INGRESS, "pathType: Prefix", "pathType: VALUE", ".spec.rules[0].http.paths[0].pathType", &["Exact", "ImplementationSpecific", "Prefix"], &[]),
+    choice(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, hostPath: {path: /v, type: VALUE}}", ".spec.template.spec.volumes[0].hostPath.type", &["BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"], &[]),
+    choice(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, image: {reference: a, pullPolicy: VALUE}}", ".spec.template.spec.volumes[0].image.pullPolicy", &["Always", "IfNotPresent", "Never"], &[]),
+    choice(INGRESS_CLASS, "scope: Cluster", "scope: VALUE", ".spec.parameters.scope", &["Cluster", "Namespace"], &["Namespace"]),
+    choice(JOB, "  template", "  completionMode: VALUE\n  completions: 1\n  template", ".spec.completionMode", &["Indexed", "NonIndexed"], &[]),
+    choice(JOB, "  template", "  podReplacementPolicy: VALUE\n  template", ".spec.podReplacementPolicy", &["Failed", "TerminatingOrFailed"], &[]),
+    choice(BUDGET, "operator: Exists", "operator: VALUE", ".spec.selector.matchExpressions[0].operator", &["DoesNotExist", "Exists", "In", "NotIn"], &["In", "NotIn"]),
+    choice(AUTOSCALER, "  minReplicas", "  metrics: [{type: VALUE, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]\n  minReplicas", ".spec.metrics[0].type", &["ContainerResource", "External", "Object", "Pods", "Resource"], &["ContainerResource", "External", "Object", "Pods"]),
+    choice(AUTOSCALER, "  minReplicas", "  metrics: [{type: Resource, resource: {name: cpu, target: {type: VALUE, averageValue: 1}}}]\n  minReplicas", ".spec.metrics[0].resource.target.type", &["AverageValue", "Utilization", "Value"], &[]),
+    choice(MUTATING_WEBHOOK, "  sideEffects", "  failurePolicy: VALUE\n  sideEffects", ".webhooks[0].failurePolicy", &["Fail", "Ignore"], &[]),
+    choice(MUTATING_WEBHOOK, "  sideEffects", "  matchPolicy: VALUE\n  sideEffects", ".webhooks[0].matchPolicy", &["Equivalent", "Exact"], &[]),
+    choice(MUTATING_WEBHOOK, "  sideEffects", "  reinvocationPolicy: VALUE\n  sideEffects", ".webhooks[0].reinvocationPolicy", &["IfNeeded", "Never"], &[]),
+    choice(MUTATING_WEBHOOK, "sideEffects: None", "sideEffects: VALUE", ".webhooks[0].sideEffects", &["None", "NoneOnDryRun"], &[]),
+    choice(NETWORK_POLICY, "protocol: TCP", "protocol: VALUE", ".spec.egress[0].ports[0].protocol", &["TCP", "UDP", "SCTP"], &[]),
+    choice(NETWORK_POLICY, "[Egress]", "[VALUE]", ".spec.policyTypes[0]", &["Egress", "Ingress"], &["Ingress"]),
+    choice(DEPLOYMENT, "      volumes:\n", "      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: VALUE, values: ['1']}]}]}}}\n      volumes:\n", ".spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator", &["DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"], &["DoesNotExist", "Exists"]),
+    choice(CLAIM, "[ReadWriteOnce]", "[VALUE]", ".spec.accessModes[0]", &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"], &[]),
+    choice(CLAIM, "spec: {", "spec: {volumeMode: VALUE, ", ".spec.volumeMode", &["Block", "Filesystem"], &[]),
+    choice(BUDGET, "spec: {", "spec: {unhealthyPodEvictionPolicy: VALUE, ", ".spec.unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"], &[]),
+    choice(JOB, "  template", "  podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: VALUE, values: [1]}}]}\n  template", ".spec.podFailurePolicy.rules[0].onExitCodes.operator", &["In", "NotIn"], &[]),
+    choice(JOB, "  template", "  podFailurePolicy: {rules: [{action: VALUE, onExitCodes: {operator: In, values: [1]}}]}\n  template", ".spec.podFailurePolicy.rules[0].action", &["Count", "FailIndex", "FailJob", "Ignore"], &["FailIndex"]),
+    choice(DEPLOYMENT, "      volumes:\n", "      securityContext: {fsGroupChangePolicy: VALUE}\n      volumes:\n", ".spec.template.spec.securityContext.fsGroupChangePolicy", &["Always", "OnRootMismatch"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      securityContext: {supplementalGroupsPolicy: VALUE}\n      volumes:\n", ".spec.template.spec.securityContext.supplementalGroupsPolicy", &["Merge", "Strict"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      dnsPolicy: VALUE\n      volumes:\n", ".spec.template.spec.dnsPolicy", &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"], &["None"]),
+    choice(DEPLOYMENT, "      volumes:\n", "      preemptionPolicy: VALUE\n      volumes:\n", ".spec.template.spec.preemptionPolicy", &["Never", "PreemptLowerPriority"], &["Never"]),
+    choice(PRIORITY_CLASS, "value: 7", "value: 7\npreemptionPolicy: VALUE", ".preemptionPolicy", &["Never", "PreemptLowerPriority"], &[]),
+    choice(BINDING, "{apiGroup: rbac.authorization.k8s.io", "{apiGroup: VALUE", ".roleRef.apiGroup", &["rbac.authorization.k8s.io"], &[]),
+    choice(BINDING, "{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole", "{apiGroup: rbac.authorization.k8s.io, kind: VALUE", ".roleRef.kind", &["ClusterRole", "Role"], &["Role"]),
+    choice(VALIDATING_WEBHOOK, "[CREATE]", "[VALUE]", ".webhooks[0].rules[0].operations[0]", &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"], &["*"]),
+    choice(VALIDATING_WEBHOOK, "resources: [lamps]", "resources: [lamps], scope: VALUE", ".webhooks[0].rules[0].scope", &["*", "Cluster", "Namespaced"], &["*"]),
+    choice(DEPLOYMENT, "        ports:\n", "        securityContext: {seccompProfile: {type: VALUE}}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.seccompProfile.type", &["Localhost", "RuntimeDefault", "Unconfined"], &["Localhost"]),
+    choice(DEPLOYMENT, "        ports:\n", "        securityContext: {procMount: VALUE}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.procMount", &["Default", "Unmasked"], &["Unmasked"]),
+    choice(SERVICE, "targetPort: web", "targetPort: web, protocol: VALUE", ".spec.ports[0].protocol", &["TCP", "UDP", "SCTP"], &[]),
+    choice(SERVICE, "  selector", "  type: LoadBalancer\n  externalTrafficPolicy: VALUE\n  selector", ".spec.externalTrafficPolicy", &["Cluster", "Local"], &[]),
+    choice(SERVICE, "  selector", "  internalTrafficPolicy: VALUE\n  selector", ".spec.internalTrafficPolicy", &["Cluster", "Local"], &[]),
+    choice(SERVICE, "  selector", "  ipFamilies: [VALUE]\n  selector", ".spec.ipFamilies[0]", &["IPv4", "IPv6"], &["IPv6"]),
+    choice(SERVICE, "  selector", "  ipFamilyPolicy: VALUE\n  selector", ".spec.ipFamilyPolicy", &["PreferDualStack", "RequireDualStack", "SingleStack"], &["RequireDualStack"]),
+    choice(SERVICE, "  selector", "  sessionAffinity: VALUE\n  selector", ".spec.sessionAffinity", &["ClientIP", "None"], &[]),
+    choice(SERVICE, "  selector", "  type: VALUE\n  selector", ".spec.type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], &["ExternalName"]),
+    choice(STATEFUL_SET, "  selector", "  podManagementPolicy: VALUE\n  selector", ".spec.podManagementPolicy", &["OrderedReady", "Parallel"], &[]),
+    choice(STATEFUL_SET, "  selector", "  updateStrategy: {type: VALUE}\n  selector", ".spec.updateStrategy.type", &["OnDelete", "RollingUpdate"], &[]),
+    choice(STORAGE_CLASS, "provisioner", "reclaimPolicy: VALUE\nprovisioner", ".reclaimPolicy", &["Delete", "Recycle", "Retain"], &["Recycle"]),
+    choice(STORAGE_CLASS, "provisioner", "volumeBindingMode: VALUE\nprovisioner", ".volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], &[]),
+    choice(BINDING, "{kind: ServiceAccount, name: lamp-operator, namespace: default}", "{kind: User, name: a, apiGroup: VALUE}", ".subjects[0].apiGroup", &["rbac.authorization.k8s.io"], &[]),
+    choice(BINDING, "subjects: [{kind: ServiceAccount", "subjects: [{kind: VALUE", ".subjects[0].kind", &["Group", "ServiceAccount", "User"], &["Group", "User"]),
+    choice(DEPLOYMENT, "      volumes:\n", "      tolerations: [{key: a, operator: Exists, effect: VALUE}]\n      volumes:\n", ".spec.template.spec.tolerations[0].effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      tolerations: [{key: a, operator: VALUE}]\n      volumes:\n", ".spec.template.spec.tolerations[0].operator", &["Equal", "Exists"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, nodeAffinityPolicy: VALUE}]\n      volumes:\n", ".spec.template.spec.topologySpreadConstraints[0].nodeAffinityPolicy", &["Honor", "Ignore"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, nodeTaintsPolicy: VALUE}]\n      volumes:\n", ".spec.template.spec.topologySpreadConstraints[0].nodeTaintsPolicy", &["Honor", "Ignore"], &[]),
+    choice(DEPLOYMENT, "      volumes:\n", "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: VALUE}]\n      volumes:\n", ".spec.template.spec.topologySpreadConstraints[0].whenUnsatisfiable", &["DoNotSchedule", "ScheduleAnyway"], &[]),
+    choice(VALIDATING_WEBHOOK, "  sideEffects", "  failurePolicy: VALUE\n  sideEffects", ".webhooks[0].failurePolicy", &["Fail", "Ignore"], &[]),
+    choice(VALIDATING_WEBHOOK, "  sideEffects", "  matchPolicy: VALUE\n  sideEffects", ".webhooks[0].matchPolicy", &["Equivalent", "Exact"], &[]),
+    choice(VALIDATING_WEBHOOK, "sideEffects: None", "sideEffects: VALUE", ".webhooks[0].sideEffects", &["None", "NoneOnDryRun"], &[]),
+    choice(DEPLOYMENT, "{name: v, mountPath: /a}", "{name: v, mountPath: /a, mountPropagation: VALUE}", ".spec.template.spec.containers[0].volumeMounts[0].mountPropagation", &["Bidirectional", "HostToContainer", "None"], &["Bidirectional"]),
 ];

@@ -82,11 +82,11 @@ fn webhooks() -> Vec<Mutation> {
             "webhook-timeout-raised",
             "the default is 10 s",
         ),
-        risky(
+        breaking(
             "side effects",
             vec![set("webhook/sideEffects", json!("Some"))],
-            "webhook-side-effects",
-            "dry runs fail",
+            "object-refused",
+            "version 1 of the API has no such webhooks",
         ),
         risky(
             "another path",

@@ -355,12 +355,6 @@ pub(super) fn admission() -> Vec<Sample> {
                 rule(json!({"apiGroups": ["batch", "policy", "autoscaling", "*", "h.k8s.io"]})),
             ),
         ),
-        pair("default side effects", fields(json!({}), json!({"sideEffects": null}))),
-        pair("unknown side effects", fields(json!({}), json!({"sideEffects": "Unknown"}))),
-        pair(
-            "side effects of two kinds",
-            fields(json!({"sideEffects": "Some"}), json!({"sideEffects": "Unknown"})),
-        ),
         pair("an exact match", fields(json!({}), json!({"matchPolicy": "Exact"}))),
         pair("the default match", fields(json!({}), json!({"matchPolicy": "Equivalent"}))),
         pair("an ignored failure", fields(json!({"failurePolicy": null}), json!({}))),
