@@ -407,7 +407,10 @@ fn services_select_pods_of_their_namespace() {
 fn webhooks_need_a_service_of_the_chart() {
     let hook = |namespace: &str| {
         let service = json!({"name": "s", "namespace": namespace});
-        let webhooks = json!([hook(json!({"clientConfig": {"service": service}}))]);
+        let webhooks = json!([hook(json!({
+            "clientConfig": {"service": service}, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }))]);
         let api = "admissionregistration.k8s.io/v1";
         object(api, "ValidatingWebhookConfiguration", "w", json!({"webhooks": webhooks}))
     };

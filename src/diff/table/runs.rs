@@ -92,7 +92,12 @@ pub(super) fn workloads() -> Vec<Case> {
         (
             "resources-changed",
             [limit("1Gi"), limit("2Gi")],
-            [usual(), container(json!({"resizePolicy": [{"resourceName": "cpu"}]}))],
+            [
+                usual(),
+                container(
+                    json!({"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]}),
+                ),
+            ],
         ),
         (
             "volume-changed",

@@ -54,9 +54,8 @@ pub fn refused(object: &Json) -> Vec<(String, String)> {
     // CRDs are most of a chart, and have rules of their own in `diff`.
     let is_crd = object["kind"].as_str() == Some("CustomResourceDefinition");
     let types = if is_crd { TypeCheck::default() } else { check_object(object.clone()) };
-    let mut refused = types.unsupported;
-    refused.extend(refused_values(object));
-    refused
+    let missing = types.missing.iter().map(|it| (it.path.clone(), it.describe()));
+    missing.chain(types.unsupported).chain(refused_values(object)).collect()
 }
 
 /// Returns those that do not follow from the types of fields.

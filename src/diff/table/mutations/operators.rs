@@ -482,7 +482,8 @@ fn scheduling() -> Vec<Mutation> {
             vec![set(
                 "pod/affinity",
                 json!({"podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}),
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}]}}),
             )],
             "scheduling-widened",
             "the scheduler ignores it if no node fits",
