@@ -5,6 +5,8 @@
 //! them, as a type of its own. So both are checked for all fields of all kinds, without a list. What they
 //! do not know is in tables, by the names of types.
 
+mod server_rules;
+
 use super::typed::TypeMismatch;
 use crate::diag::suggest;
 use crate::ir::{push_key, quantity};
@@ -12,153 +14,7 @@ use serde::Serialize;
 use serde::de::value::Error;
 use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
-
-/// Required fields whose zero value the API server accepts, with their type.
-const ZERO_IS_VALID: [(&str, &str); 9] = [
-    ("CustomResourceDefinitionVersion", "served"),
-    ("CustomResourceDefinitionVersion", "storage"),
-    ("HTTPHeader", "value"),
-    // Of ServiceAccounts and pods: nothing is pulled with it.
-    ("LocalObjectReference", "name"),
-    // A namespace without limits.
-    ("LimitRangeSpec", "limits"),
-    // The first logical unit.
-    ("ISCSIVolumeSource", "lun"),
-    ("SleepAction", "seconds"),
-    // Of a claim template, which needs neither.
-    ("PersistentVolumeClaim", "apiVersion"),
-    ("PersistentVolumeClaim", "kind"),
-];
-
-/// Fields that a type does not require, but the API server: at least one of them. The types, and so the
-/// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
-const REQUIRED_BY_SERVER: [(&str, &[&str]); 25] = [
-    ("AggregationRule", &["clusterRoleSelectors"]),
-    ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
-    ("EnvFromSource", &["configMapRef", "secretRef"]),
-    (
-        "EnvVarSource",
-        &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
-    ),
-    ("Ingress", &["spec"]),
-    ("IngressBackend", &["resource", "service"]),
-    ("IngressClass", &["spec"]),
-    ("IngressClassSpec", &["controller"]),
-    ("IngressServiceBackend", &["port"]),
-    ("IngressSpec", &["defaultBackend", "rules"]),
-    ("Job", &["spec"]),
-    ("JobTemplateSpec", &["spec"]),
-    ("NetworkPolicyPeer", &["ipBlock", "namespaceSelector", "podSelector"]),
-    ("PersistentVolumeClaim", &["spec"]),
-    ("Pod", &["spec"]),
-    ("PodTemplateSpec", &["spec"]),
-    ("Probe", &["exec", "grpc", "httpGet", "tcpSocket"]),
-    ("RuleWithOperations", &["apiGroups"]),
-    ("RuleWithOperations", &["apiVersions"]),
-    ("RuleWithOperations", &["operations"]),
-    ("RuleWithOperations", &["resources"]),
-    ("SecretVolumeSource", &["secretName"]),
-    ("Service", &["spec"]),
-    ("ServiceBackendPort", &["name", "number"]),
-    ("WebhookClientConfig", &["service", "url"]),
-];
-
-/// Values of fields that are one of a few, or a list of such, sorted by type. Kubernetes: the enums of
-/// its OpenAPI document; of autoscalers, CRDs and RBAC `validation.go`, because that has none for them.
-/// `restartPolicy` depends on the kind (`passes/lint/refusals`).
-const VALUES: [(&str, &str, &[&str]); 67] = [
-    ("AppArmorProfile", "type", &["Localhost", "RuntimeDefault", "Unconfined"]),
-    ("Container", "imagePullPolicy", PULL_POLICIES),
-    ("Container", "terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
-    ("ContainerPort", "protocol", PROTOCOLS),
-    ("CronJobSpec", "concurrencyPolicy", &["Allow", "Forbid", "Replace"]),
-    ("CustomResourceColumnDefinition", "type", &["boolean", "date", "integer", "number", "string"]),
-    ("CustomResourceConversion", "strategy", &["None", "Webhook"]),
-    ("CustomResourceDefinitionSpec", "scope", &["Cluster", "Namespaced"]),
-    ("DaemonSetUpdateStrategy", "type", UPDATES),
-    ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
-    ("HPAScalingPolicy", "type", &["Percent", "Pods"]),
-    ("HPAScalingRules", "selectPolicy", &["Disabled", "Max", "Min"]),
-    ("HTTPGetAction", "scheme", &["HTTP", "HTTPS"]),
-    ("HTTPIngressPath", "pathType", &["Exact", "ImplementationSpecific", "Prefix"]),
-    (
-        "HostPathVolumeSource",
-        "type",
-        &[
-            "BlockDevice",
-            "CharDevice",
-            "Directory",
-            "DirectoryOrCreate",
-            "File",
-            "FileOrCreate",
-            "Socket",
-        ],
-    ),
-    ("ImageVolumeSource", "pullPolicy", PULL_POLICIES),
-    ("IngressClassParametersReference", "scope", &["Cluster", "Namespace"]),
-    ("JobSpec", "completionMode", &["Indexed", "NonIndexed"]),
-    ("JobSpec", "podReplacementPolicy", &["Failed", "TerminatingOrFailed"]),
-    ("LabelSelectorRequirement", "operator", &["DoesNotExist", "Exists", "In", "NotIn"]),
-    ("MetricSpec", "type", &["ContainerResource", "External", "Object", "Pods", "Resource"]),
-    ("MetricTarget", "type", &["AverageValue", "Utilization", "Value"]),
-    ("MutatingWebhook", "failurePolicy", FAILURES),
-    ("MutatingWebhook", "matchPolicy", MATCHES),
-    ("MutatingWebhook", "reinvocationPolicy", &["IfNeeded", "Never"]),
-    ("MutatingWebhook", "sideEffects", SIDE_EFFECTS),
-    ("NetworkPolicyPort", "protocol", PROTOCOLS),
-    ("NetworkPolicySpec", "policyTypes", &["Egress", "Ingress"]),
-    ("NodeSelectorRequirement", "operator", &["DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"]),
-    (
-        "PersistentVolumeClaimSpec",
-        "accessModes",
-        &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"],
-    ),
-    ("PersistentVolumeClaimSpec", "volumeMode", &["Block", "Filesystem"]),
-    ("PodDisruptionBudgetSpec", "unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"]),
-    ("PodFailurePolicyOnExitCodesRequirement", "operator", &["In", "NotIn"]),
-    ("PodFailurePolicyRule", "action", &["Count", "FailIndex", "FailJob", "Ignore"]),
-    ("PodSecurityContext", "fsGroupChangePolicy", &["Always", "OnRootMismatch"]),
-    ("PodSecurityContext", "supplementalGroupsPolicy", &["Merge", "Strict"]),
-    ("PodSpec", "dnsPolicy", &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"]),
-    ("PodSpec", "preemptionPolicy", &["Never", "PreemptLowerPriority"]),
-    ("PriorityClass", "preemptionPolicy", &["Never", "PreemptLowerPriority"]),
-    ("RoleRef", "apiGroup", RBAC),
-    ("RoleRef", "kind", &["ClusterRole", "Role"]),
-    ("RuleWithOperations", "operations", &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]),
-    ("RuleWithOperations", "scope", &["*", "Cluster", "Namespaced"]),
-    ("SeccompProfile", "type", &["Localhost", "RuntimeDefault", "Unconfined"]),
-    ("SecurityContext", "procMount", &["Default", "Unmasked"]),
-    ("ServicePort", "protocol", PROTOCOLS),
-    ("ServiceSpec", "externalTrafficPolicy", &["Cluster", "Local"]),
-    ("ServiceSpec", "internalTrafficPolicy", &["Cluster", "Local"]),
-    ("ServiceSpec", "ipFamilies", &["IPv4", "IPv6"]),
-    ("ServiceSpec", "ipFamilyPolicy", &["PreferDualStack", "RequireDualStack", "SingleStack"]),
-    ("ServiceSpec", "sessionAffinity", &["ClientIP", "None"]),
-    ("ServiceSpec", "type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
-    ("StatefulSetSpec", "podManagementPolicy", &["OrderedReady", "Parallel"]),
-    ("StatefulSetUpdateStrategy", "type", UPDATES),
-    ("StorageClass", "reclaimPolicy", &["Delete", "Recycle", "Retain"]),
-    ("StorageClass", "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"]),
-    ("Subject", "apiGroup", RBAC),
-    ("Subject", "kind", &["Group", "ServiceAccount", "User"]),
-    ("Toleration", "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-    ("Toleration", "operator", &["Equal", "Exists"]),
-    ("TopologySpreadConstraint", "nodeAffinityPolicy", &["Honor", "Ignore"]),
-    ("TopologySpreadConstraint", "nodeTaintsPolicy", &["Honor", "Ignore"]),
-    ("TopologySpreadConstraint", "whenUnsatisfiable", &["DoNotSchedule", "ScheduleAnyway"]),
-    ("ValidatingWebhook", "failurePolicy", FAILURES),
-    ("ValidatingWebhook", "matchPolicy", MATCHES),
-    ("ValidatingWebhook", "sideEffects", SIDE_EFFECTS),
-    ("VolumeMount", "mountPropagation", &["Bidirectional", "HostToContainer", "None"]),
-];
-
-const FAILURES: &[&str] = &["Fail", "Ignore"];
-const MATCHES: &[&str] = &["Equivalent", "Exact"];
-const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
-const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
-const RBAC: &[&str] = &["rbac.authorization.k8s.io"];
-const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
-const UPDATES: &[&str] = &["OnDelete", "RollingUpdate"];
+use server_rules::{NOT_EXCLUSIVE, RANGES, REQUIRED_BY_SERVER, VALUES, ZERO_IS_VALID};
 
 /// Returns the rows of a table that are about a type.
 fn rows_of<'t, R>(table: &'t [R], name: &str, name_of: impl Fn(&R) -> &str) -> &'t [R] {
@@ -307,9 +163,17 @@ impl ser::SerializeStruct for Parts<'_> {
 
     fn end(self) -> Result<(), Error> {
         let Place { json, path, found } = self.place;
-        for (_, fields) in rows_of(&REQUIRED_BY_SERVER, self.name, |row| row.0) {
-            if fields.iter().all(|field| json.get(field).is_none()) {
-                found.missing.push(MissingField { path: path.clone(), fields: fields.to_vec() });
+        for (name, fields) in rows_of(&REQUIRED_BY_SERVER, self.name, |row| row.0) {
+            let given: Vec<_> = fields.iter().filter(|field| json.get(field).is_some()).collect();
+            match given.as_slice() {
+                [] => {
+                    let fields = fields.to_vec();
+                    found.missing.push(MissingField { path: path.clone(), fields });
+                }
+                [one, other, ..] if !NOT_EXCLUSIVE.contains(name) => {
+                    found.unsupported.push((path.clone(), format!("has both {one} and {other}")));
+                }
+                _ => {}
             }
         }
 
@@ -329,6 +193,20 @@ impl ser::SerializeStruct for Parts<'_> {
                     let what = format!("has {field} `{value}`, not `{known}`");
                     found.unsupported.push((path, what));
                 }
+            }
+        }
+
+        for (_, field, least, most) in rows_of(&RANGES, self.name, |row| row.0) {
+            let number = json.get(field).and_then(Json::as_i64);
+            if let Some(number) = number.filter(|number| !(least..=most).contains(&number)) {
+                let known = if *most == i64::MAX {
+                    format!("less than {least}")
+                } else {
+                    format!("not {least} to {most}")
+                };
+                let mut path = path.clone();
+                push_key(&mut path, field);
+                found.unsupported.push((path, format!("has {field} {number}, {known}")));
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::command::Case;
 use crate::control_plane::{Answer, ControlPlane};
 use crate::lamp::CONFIG;
 use crate::object_faults::{faults, reported, samples};
-use crate::refused_samples::{CHOICES, ROWS};
+use crate::refused_samples::{BOUNDS, CHOICES, ROWS};
 use bundle2chart::bundle::checked_kinds;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,14 +33,18 @@ fn the_server_rejects_what_the_lint_warns_about() {
         }
     }
 
-    for choice in CHOICES {
-        for value in choice.accepted().chain(["text"]) {
-            let manifest = choice.manifest(value);
-            let arguments = ["create", "--dry-run=server", "--validate=false", "--filename", "-"];
-            let run = cluster.kubectl_as(&cluster.kubeconfig_in("default"), &arguments, &manifest);
-            if run.success == (value == "text") {
-                wrong.push(format!("{manifest}: the server says {}{}", run.stdout, run.stderr));
-            }
+    let choices = CHOICES.iter().flat_map(|choice| {
+        let accepted = choice.accepted().map(|value| (choice.manifest(value), true));
+        accepted.chain([(choice.manifest("text"), false)])
+    });
+    let bounds = BOUNDS.iter().flat_map(|bound| {
+        bound.numbers().map(|(number, is_accepted)| (bound.manifest(number), is_accepted))
+    });
+    for (manifest, is_accepted) in choices.chain(bounds) {
+        let arguments = ["create", "--dry-run=server", "--validate=false", "--filename", "-"];
+        let run = cluster.kubectl_as(&cluster.kubeconfig_in("default"), &arguments, &manifest);
+        if run.success != is_accepted {
+            wrong.push(format!("{manifest}: the server says {}{}", run.stdout, run.stderr));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -95,8 +99,6 @@ const UNREPORTED: &[(&str, &str)] = &[
         "Deployment spec.template.spec.volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds = 0",
         RANGE,
     ),
-    ("Deployment spec.template.spec.containers.*.resources.limits.memory = 7", ACROSS),
-    ("Deployment spec.template.spec.containers.*.resources.requests.cpu = 7", ACROSS),
     ("NetworkPolicy spec.ingress.*.from.*.ipBlock.except.* = \"\"", ITEM),
     ("NetworkPolicy spec.ingress.*.ports.*.port = 0", RANGE),
     ("NetworkPolicy spec.ingress.*.ports.*.protocol = \"\"", EMPTY),

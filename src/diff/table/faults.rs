@@ -442,7 +442,10 @@ fn refusals_that_the_old_object_had_are_not_reported() {
         refused.map(|finding| finding.reason.clone()).collect::<Vec<_>>()
     };
     assert_eq!(refused(service("a", bad.clone()), service("b", bad.clone())), [""; 0]);
-    assert_eq!(refused(service("a", bad.clone()), service("a", worse)), ["has invalid port 65536"]);
+    assert_eq!(
+        refused(service("a", bad.clone()), service("a", worse)),
+        ["has port 65536, not 1 to 65535"]
+    );
     assert_eq!(refused(service("a", bad.clone()), service("a", good.clone())), [""; 0]);
     let invalid = "has a port with invalid name `A_b`";
     assert_eq!(refused(service("a", good), service("a", bad)), [invalid]);

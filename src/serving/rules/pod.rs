@@ -200,6 +200,9 @@ fn refused(
             let path = path.replacen(place.0, place.1, 1);
             let message = format!("{label} {what}");
             let finding = found.below(&path, message, "change it in the manifest");
+            if path.ends_with(".resources") {
+                finding.field("engine.resources");
+            }
             // llm-d's guides have such pods.
             let is_port = what.starts_with("has duplicate port name");
             finding.lower_if(is_port && path.contains(".containers["), Severity::Warning);
@@ -248,7 +251,7 @@ fn is_of_other_vendor(name: &str, other: &str) -> bool {
     resource == usual && vendor != known && is_typo(vendor, known)
 }
 
-/// Checks that requests do not exceed limits, and equal them for devices.
+/// Checks that resources of devices have the names that device plugins give them.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|_| view.is_generated) {
         unrequested(template, engine, found);
@@ -259,44 +262,12 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
             let names: BTreeSet<&str> =
                 pods::resources(container).map(|(_, name, _)| name).collect();
             for name in names {
-                let amount = |group: &str| {
-                    let mut all = pods::resources(container);
-                    all.find(|one| (one.0, one.1) == (group, name)).map(|one| quantity(one.2))
-                };
-                // Resources of devices have a domain, and cannot be overcommitted.
-                let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
-                    || name.starts_with("hugepages-");
                 let mut devices = NAMES.accelerators.iter();
                 if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
                     let message = format!("no node has the resource `{name}`");
                     let finding = found.push(message, format!("did you mean `{near}`?"));
                     finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
-                    continue;
                 }
-                let is_part =
-                    |group: &str| amount(group).flatten().is_some_and(|n| n.fract() > 0.0);
-                let message = match (amount("requests"), amount("limits")) {
-                    // Kubernetes API, validateResourceQuantityValue: "must be an integer".
-                    _ if is_device && (is_part("requests") || is_part("limits")) => {
-                        format!("`{name}` is not a whole number")
-                    }
-                    (Some(Some(_)), None) if is_device => {
-                        format!("`{name}` is requested without a limit")
-                    }
-                    (Some(Some(request)), Some(Some(limit))) if is_device && request != limit => {
-                        format!("requests and limits of `{name}` differ")
-                    }
-                    (Some(Some(request)), Some(Some(limit))) if request > limit => {
-                        format!("request of `{name}` exceeds its limit")
-                    }
-                    _ => continue,
-                };
-                let hint = if is_device {
-                    format!("set the same number of `{name}` in requests and limits")
-                } else {
-                    format!("raise the limit of `{name}`, or lower the request")
-                };
-                found.push(message, hint);
             }
         }
     }

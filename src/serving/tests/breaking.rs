@@ -575,7 +575,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPod, "mounts volume `cache`, which the pod does not have", SINGLE, |all| {
         object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["volumes"] = json!([{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}]);
     }),
-    breaks(Code::ServingPod, "requests and limits of `nvidia.com/gpu` differ", SINGLE, |all| {
+    breaks(Code::ServingPod, "has a request of `nvidia.com/gpu` that differs from its limit", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["resources"]["requests"] = json!({"nvidia.com/gpu": 1});
     }),
     breaks(Code::ServingPod, "has a selector that does not match its pod template", SINGLE, |all| {

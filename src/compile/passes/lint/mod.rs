@@ -41,7 +41,7 @@ fn few<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::refused_samples::{CHOICES, ROWS, expanded};
+    use super::refused_samples::{BOUNDS, CHOICES, ROWS, expanded};
     use super::*;
     use crate::diag::{Code, Diagnostic};
     use crate::passes::check_types::check_types;
@@ -88,6 +88,23 @@ mod tests {
             let [(path, message)] = found.as_slice() else { panic!("{}: {found:?}", choice.path) };
             assert_eq!(path, choice.path);
             assert!(message.ends_with(&choice.warning("text")), "{message}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_reported() {
+        for bound in BOUNDS {
+            for (number, is_accepted) in bound.numbers() {
+                let found = refusals_of(&bound.manifest(number));
+                match found.as_slice() {
+                    [] => assert!(is_accepted, "{} {number}", bound.path),
+                    [(path, message)] => {
+                        assert!(!is_accepted && path == bound.path, "{path} {message}");
+                        assert!(message.ends_with(&bound.warning(number)), "{message}");
+                    }
+                    _ => panic!("{} {number}: {found:?}", bound.path),
+                }
+            }
         }
     }
 }

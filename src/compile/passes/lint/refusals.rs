@@ -8,13 +8,14 @@
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
+mod pods;
+
 use super::super::check_types::{is_given, rejected};
 use crate::bundle::{TypeCheck, check_object};
-use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{below, integer, list, text};
 use crate::ir::{
-    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, pod_spec_keys,
-    push_key,
+    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
 };
 use crate::overlay;
 use serde_json::Value as Json;
@@ -75,14 +76,18 @@ fn faults(object: &Object) -> Vec<(String, String)> {
             selector(&mut faults);
             strategy(&mut faults);
         }
-        "StatefulSet" | "DaemonSet" | "ReplicaSet" => selector(&mut faults),
+        "DaemonSet" => {
+            selector(&mut faults);
+            daemon_strategy(&mut faults);
+        }
+        "StatefulSet" | "ReplicaSet" => selector(&mut faults),
         "Service" if object.group().is_empty() => service(&mut faults),
         "CustomResourceDefinition" => crd(&mut faults),
         "HorizontalPodAutoscaler" => autoscaler(&mut faults),
         _ => {}
     }
     if ["", "apps", "batch"].contains(&object.group()) {
-        pods(&mut faults);
+        pods::pods(&mut faults);
     }
     faults.found
 }
@@ -181,11 +186,6 @@ fn service(faults: &mut Faults<'_>) {
     }
 
     for (path, port) in items(".spec", spec, "ports") {
-        // Without a port, a required field is missing; 0 is the same.
-        if let Some(number) = integer(port.get("port")).filter(|port| !(0..=65_535).contains(port))
-        {
-            faults.add(format!("{path}.port"), format!("has invalid port {number}"));
-        }
         if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
             let why = if target.parse::<u16>().is_ok() {
                 "which is a port name and must contain a letter; write a number without quotes"
@@ -264,8 +264,7 @@ fn selector(faults: &mut Faults<'_>) {
 fn autoscaler(faults: &mut Faults<'_>) {
     let bound = |key: &str| integer(faults.object.at(&["spec", key]));
     let least = bound("minReplicas").unwrap_or(1);
-    // 0 is the same as a missing value, which is required.
-    if let Some(most) = bound("maxReplicas").filter(|most| *most < least && *most != 0) {
+    if let Some(most) = bound("maxReplicas").filter(|most| (1..least).contains(most)) {
         let what = format!("has maxReplicas {most}, below minReplicas {least}");
         faults.add(".spec.maxReplicas", what);
     }
@@ -274,9 +273,17 @@ fn autoscaler(faults: &mut Faults<'_>) {
 /// Checks the strategy of a Deployment.
 ///
 /// Server: `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is
-/// 'Recreate'`, `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`.
+/// 'Recreate'`, `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`,
+/// `spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds`.
 fn strategy(faults: &mut Faults<'_>) {
-    let strategy = faults.object.at(&["spec", "strategy"]).unwrap_or(&Value::Null);
+    let spec = faults.object.root.get("spec").unwrap_or(&Value::Null);
+    let deadline = integer(spec.get("progressDeadlineSeconds")).unwrap_or(600);
+    let ready = integer(spec.get("minReadySeconds"));
+    if let Some(ready) = ready.filter(|ready| *ready >= deadline) {
+        let what = format!("has minReadySeconds {ready}, not below progressDeadlineSeconds");
+        faults.add(".spec.minReadySeconds", format!("{what} {deadline}"));
+    }
+    let strategy = spec.get("strategy").unwrap_or(&Value::Null);
     let rolling = strategy.get("rollingUpdate").filter(|rolling| !rolling.is_null());
     // Without a value, both are 25 %.
     let is_zero = |key: &str| {
@@ -292,209 +299,21 @@ fn strategy(faults: &mut Faults<'_>) {
     }
 }
 
-/// Checks the pods of a workload.
+/// Checks the strategy of a DaemonSet.
 ///
-/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
-/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
-fn pods(faults: &mut Faults<'_>) {
-    let object = faults.object;
-    let keys = pod_spec_keys(object.kind());
-    let Some(pod) = object.at(keys) else { return };
-    let base = format!(".{}", keys.join("."));
-    // The object itself is the template of a Pod.
-    let above = &keys[..keys.len() - 1];
-    if let Some(template) = object.at(above).and_then(Value::as_map) {
-        metadata(faults, base.trim_end_matches(".spec"), template);
-    }
-
-    let mut volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
-    faults.twice(&format!("{base}.volumes"), "volume", volumes.iter().copied());
-    let claims = list(object.at(&["spec", "volumeClaimTemplates"])).iter();
-    volumes.extend(claims.filter_map(|claim| claim.at(&["metadata", "name"])?.as_str()));
-    let policies: &[&str] = match object.kind() {
-        "Pod" => &["Always", "OnFailure", "Never"],
-        "CronJob" | "Job" => &["OnFailure", "Never"],
-        _ => &["Always"],
+/// Server: `spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when
+/// maxUnavailable is non-zero`.
+fn daemon_strategy(faults: &mut Faults<'_>) {
+    let path = ["spec", "updateStrategy", "rollingUpdate"];
+    let Some(rolling) = faults.object.at(&path) else { return };
+    let is_set = |key: &str, default: bool| match rolling.get(key) {
+        None => default,
+        value => integer(value) != Some(0) && value.and_then(Value::as_str) != Some("0%"),
     };
-    // The default is `Always`.
-    if !policies.contains(&"Always") && text(pod, "restartPolicy").is_none_or(str::is_empty) {
-        let known = policies.join("` or `");
-        faults.add(&*base, format!("has no restartPolicy, which must be `{known}`"));
-    }
-    let policy = text(pod, "restartPolicy").filter(|policy| !policy.is_empty());
-    if let Some(policy) = policy.filter(|policy| !policies.contains(policy)) {
-        let known = policies.join("`, `");
-        let what = format!("has restartPolicy `{policy}`, not `{known}`");
-        faults.add(format!("{base}.restartPolicy"), what);
-    }
-    for (path, toleration) in items(&base, pod, "tolerations") {
-        let is_exists = text(toleration, "operator") == Some("Exists");
-        if is_exists && text(toleration, "value").is_some_and(|value| !value.is_empty()) {
-            faults.add(path, "has a toleration with operator `Exists` and a value");
-        }
-    }
-    node_affinity(faults, &base, pod);
-    // Containers of both lists must have different names.
-    let mut names = Vec::new();
-    for kind in ["initContainers", "containers"] {
-        for (path, container) in items(&base, pod, kind) {
-            names.extend(text(container, "name"));
-            self::container(faults, &path, container, &volumes);
-        }
-    }
-
-    faults.twice(&format!("{base}.containers"), "container name", names);
-}
-
-/// Checks the expressions of required and preferred node affinity.
-///
-/// Server: `….matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or
-/// 'NotIn'`, `….values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'`.
-fn node_affinity(faults: &mut Faults<'_>, base: &str, pod: &Value) {
-    let (required, preferred) = (
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "preferredDuringSchedulingIgnoredDuringExecution",
-    );
-    let none = Value::Null;
-    let affinity = pod.at(&["affinity", "nodeAffinity"]).unwrap_or(&none);
-    let base = format!("{base}.affinity.nodeAffinity");
-    let terms = affinity.get(required).unwrap_or(&none);
-    let terms = items(&format!("{base}.{required}"), terms, "nodeSelectorTerms");
-    let preferences = items(&base, affinity, preferred).map(|(path, preferred)| {
-        (format!("{path}.preference"), preferred.get("preference").unwrap_or(&none))
-    });
-
-    for (path, term) in terms.chain(preferences) {
-        for (path, expression) in items(&path, term, "matchExpressions") {
-            let has_values = !list(expression.get("values")).is_empty();
-            let what = match text(expression, "operator").unwrap_or_default() {
-                operator @ ("In" | "NotIn") if !has_values => format!("{operator}` without values"),
-                operator @ ("Exists" | "DoesNotExist") if has_values => {
-                    format!("{operator}` and values")
-                }
-                _ => continue,
-            };
-            faults.add(path, format!("has node affinity with operator `{what}"));
-        }
-    }
-}
-
-/// Fields of pods that environment variables may have, and maps of which they may have a value.
-const FIELDS: &[&str] = &[
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    // Of old clients: the server converts it to `spec.nodeName`.
-    "spec.host",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-];
-/// Resources whose amounts a variable can have.
-const RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
-const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
-
-/// Checks a container of a pod.
-///
-/// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
-/// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
-/// `env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nam": error converting fieldPath`,
-/// `env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.example.com/gpu": supported
-/// values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", …`,
-/// `livenessProbe.successThreshold: Invalid value: 2: must be 1`,
-/// `readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for
-/// readinessProbes`,
-/// `volumeMounts[0].name: Not found: "gone"`,
-/// `volumeMounts[1].mountPath: Invalid value: "/a": must be unique`.
-fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
-    let name = text(container, "name").unwrap_or_default();
-    if !name.is_empty() && !is_label(name) {
-        faults.add(path, format!("has a container with invalid name `{name}`"));
-    }
-    if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
-        faults.add(path, format!("has container `{name}` without an image"));
-    }
-
-    for (path, port) in items(path, container, "ports") {
-        if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
-            let what = format!(
-                "has invalid port name `{port}`: use at most 15 lower-case letters, digits and \
-                    dashes, with at least one letter"
-            );
-            faults.add(format!("{path}.name"), what);
-        }
-    }
-
-    for (path, variable) in items(path, container, "env") {
-        let name = text(variable, "name");
-        let value = text(variable, "value").filter(|value| !value.is_empty());
-        let from = variable.get("valueFrom").filter(|from| !from.is_null());
-        if let (Some(_), Some(_), Some(name)) = (value, from, name) {
-            faults.add(&*path, format!("has env var {name} with both value and valueFrom"));
-        }
-        let field = variable.at(&["valueFrom", "fieldRef", "fieldPath"]).and_then(Value::as_str);
-        let is_known =
-            |field: &&str| FIELDS.contains(field) || MAPS.iter().any(|map| field.starts_with(map));
-        if let Some(field) = field.filter(|field| !is_known(field)) {
-            let near = suggest::nearest(field, FIELDS);
-            let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-            let name = name.unwrap_or_default();
-            let what = format!("has env var {name} with unsupported fieldPath `{field}`{near}");
-            faults.add(format!("{path}.valueFrom.fieldRef.fieldPath"), what);
-        }
-        let resource = variable.at(&["valueFrom", "resourceFieldRef", "resource"]);
-        let is_known = |resource: &&str| {
-            let (group, name) = resource.split_once('.').unwrap_or_default();
-            matches!(group, "limits" | "requests")
-                && (RESOURCES.contains(&name) || name.starts_with("hugepages-"))
-        };
-        if let Some(resource) = resource.and_then(Value::as_str).filter(|one| !is_known(one)) {
-            let name = name.unwrap_or_default();
-            let what = format!("has env var {name} with unsupported resource `{resource}`");
-            faults.add(format!("{path}.valueFrom.resourceFieldRef.resource"), what);
-        }
-    }
-
-    for (probe, key, known, rule) in [
-        // The server sets 0 to 1 before it validates.
-        ("livenessProbe", "successThreshold", &[0, 1][..], "must be 1"),
-        ("startupProbe", "successThreshold", &[0, 1], "must be 1"),
-        ("readinessProbe", "terminationGracePeriodSeconds", &[], "may not be set"),
-    ] {
-        let value = integer(container.at(&[probe, key]));
-        if let Some(value) = value.filter(|value| !known.contains(value)) {
-            let what = format!("has {key} {value} of {probe}, which {rule}");
-            faults.add(format!("{path}.{probe}.{key}"), what);
-        }
-    }
-
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        for way in ["httpGet", "tcpSocket"] {
-            let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
-            if let Some(port) = port.filter(|port| !is_port_name(port)) {
-                let what = format!(
-                    "has a probe on port \"{port}\", which is not a valid port name; write a \
-                        number without quotes"
-                );
-                faults.add(format!("{path}.{probe}.{way}.port"), what);
-            }
-        }
-    }
-
-    for (key, what, field) in
-        [("ports", "port name", "name"), ("volumeMounts", "mount path", "mountPath")]
-    {
-        let texts = texts_of(container, key, field).filter(|text| !text.is_empty());
-        faults.twice(&format!("{path}.{key}"), what, texts);
-    }
-
-    for (path, mount) in items(path, container, "volumeMounts") {
-        if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
-            faults.add(path, format!("mounts undefined volume `{volume}`"));
-        }
+    // Without a value, `maxUnavailable` is 1.
+    if is_set("maxSurge", false) && is_set("maxUnavailable", true) {
+        let what = "has `maxSurge` without `maxUnavailable: 0`";
+        faults.add(format!(".{}.maxSurge", path.join(".")), what);
     }
 }
 

@@ -274,7 +274,7 @@ pub(crate) const ROWS: &[Row] = &[
     accepted(SERVICE, "targetPort: web", "targetPort: 8080"),
     accepted(SERVICE, "targetPort: web", "targetPort: a-15-letter-nam"),
     refused(SERVICE, "port: 80,", "port: 0,", ".spec.ports[0]", "has no value for required field `.spec.ports[0].port`", "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535"),
-    refused(SERVICE, "port: 80,", "port: 65536,", ".spec.ports[0].port", "has invalid port 65536", "spec.ports[0].port: Invalid value: 65536: must be between 1 and 65535"),
+    refused(SERVICE, "port: 80,", "port: 65536,", ".spec.ports[0].port", "has port 65536, not 1 to 65535", "spec.ports[0].port: Invalid value: 65536: must be between 1 and 65535"),
     accepted(SERVICE, "port: 80,", "port: 1,"),
     accepted(SERVICE, "port: 80,", "port: 65535,"),
     refused(SERVICE, "name: a,", "name: a_b,", ".spec.ports[0]", "has a port with invalid name `a_b`", "spec.ports[0].name: Invalid value: \"a_b\""),
@@ -370,6 +370,56 @@ pub(crate) const ROWS: &[Row] = &[
     refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {httpGet: {path: /, port: metrics}, successThreshold: 2}", ".spec.template.spec.containers[0].livenessProbe.successThreshold", "has successThreshold 2 of livenessProbe, which must be 1", "livenessProbe.successThreshold: Invalid value: 2: must be 1"),
     refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, terminationGracePeriodSeconds: 60}", ".spec.template.spec.containers[0].readinessProbe.terminationGracePeriodSeconds", "has terminationGracePeriodSeconds 60 of readinessProbe, which may not be set", "must not be set for readinessProbes"),
     accepted(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, successThreshold: 2}"),
+    refused(DEPLOYMENT, "      volumes:\n", "      dnsPolicy: None\n      volumes:\n", ".spec.template.spec.dnsPolicy", "has dnsPolicy `None` without nameservers in dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      dnsPolicy: None\n      dnsConfig: {nameservers: [1.1.1.1]}\n      volumes:\n"),
+    refused(DEPLOYMENT, "      volumes:\n", "      shareProcessNamespace: true\n      hostPID: true\n      volumes:\n", ".spec.template.spec.shareProcessNamespace", "has both shareProcessNamespace and hostPID", "ShareProcessNamespace and HostPID cannot both be enabled"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      shareProcessNamespace: true\n      hostPID: false\n      volumes:\n"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      hostPID: true\n      volumes:\n"),
+    refused(DEPLOYMENT, "      containers:", "      activeDeadlineSeconds: 5\n      containers:", ".spec.template.spec.activeDeadlineSeconds", "has activeDeadlineSeconds, which only Pods and Jobs have", "activeDeadlineSeconds"),
+    refused(STATEFUL_SET, "      containers:", "      activeDeadlineSeconds: 5\n      containers:", ".spec.template.spec.activeDeadlineSeconds", "has activeDeadlineSeconds, which only Pods and Jobs have", "activeDeadlineSeconds"),
+    refused(DAEMON_SET, "      containers:", "      activeDeadlineSeconds: 5\n      containers:", ".spec.template.spec.activeDeadlineSeconds", "has activeDeadlineSeconds, which only Pods and Jobs have", "activeDeadlineSeconds"),
+    accepted(JOB, "      restartPolicy: Never", "      restartPolicy: Never\n      activeDeadlineSeconds: 5"),
+    refused(DEPLOYMENT, "      volumes:\n", "      ephemeralContainers: [{name: e, image: a}]\n      volumes:\n", ".spec.template.spec.ephemeralContainers", "has ephemeralContainers, which are added to running pods only", "ephemeral containers not allowed in pod template"),
+    refused(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: V_v, emptyDir: {}}\n      - {name: v, emptyDir: {}}", ".spec.template.spec.volumes[0]", "has a volume with invalid name `V_v`", "volumes[0].name: Invalid value: \"V_v\""),
+    refused(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, emptyDir: {}, secret: {secretName: a}}", ".spec.template.spec.volumes[0]", "has volume `v` with both emptyDir and secret", "may not specify more than 1 volume type"),
+    accepted(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, emptyDir: {}, secret: null}"),
+    refused(DEPLOYMENT, "      volumes:\n", "      tolerations: [{key: a, operator: Exists, effect: NoSchedule, tolerationSeconds: 5}]\n      volumes:\n", ".spec.template.spec.tolerations[0]", "has a toleration with `tolerationSeconds` and another effect than `NoExecute`", "effect must be 'NoExecute' when `tolerationSeconds` is set"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]\n      volumes:\n"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      tolerations: [{key: a, operator: Exists, effect: NoSchedule}]\n      volumes:\n"),
+    refused(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, livenessProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n", ".spec.template.spec.initContainers[0].livenessProbe", "has an init container with livenessProbe, which is no sidecar", "may not be set for init containers without restartPolicy=Always"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, restartPolicy: Always, livenessProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n"),
+    refused(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, readinessProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n", ".spec.template.spec.initContainers[0].readinessProbe", "has an init container with readinessProbe, which is no sidecar", "may not be set for init containers without restartPolicy=Always"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, restartPolicy: Always, readinessProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n"),
+    refused(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, startupProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n", ".spec.template.spec.initContainers[0].startupProbe", "has an init container with startupProbe, which is no sidecar", "may not be set for init containers without restartPolicy=Always"),
+    accepted(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, restartPolicy: Always, startupProbe: {httpGet: {port: 80, path: /}}}]\n      volumes:\n"),
+    refused(DEPLOYMENT, "      volumes:\n", "      initContainers: [{name: i, image: a, lifecycle: {preStop: {exec: {command: [a]}}}}]\n      volumes:\n", ".spec.template.spec.initContainers[0].lifecycle", "has an init container with lifecycle, which is no sidecar", "may not be set for init containers without restartPolicy=Always"),
+    refused(DAEMON_SET, "      containers: [{name: manager, image: a}]", "      hostNetwork: true\n      containers: [{name: manager, image: a, ports: [{containerPort: 80, hostPort: 81}]}]", ".spec.template.spec.containers[0].ports[0]", "has another hostPort than containerPort with hostNetwork", "must match `containerPort` when `hostNetwork` is true"),
+    accepted(DAEMON_SET, "      containers: [{name: manager, image: a}]", "      hostNetwork: true\n      containers: [{name: manager, image: a, ports: [{containerPort: 80, hostPort: 80}]}]"),
+    accepted(DAEMON_SET, "      containers: [{name: manager, image: a}]", "      containers: [{name: manager, image: a, ports: [{containerPort: 80, hostPort: 81}]}]"),
+    accepted(DAEMON_SET, "      containers: [{name: manager, image: a}]", "      hostNetwork: true\n      containers: [{name: manager, image: a, ports: [{containerPort: 80}]}]"),
+    refused(DAEMON_SET, "  selector", "  updateStrategy: {rollingUpdate: {maxSurge: 1}}\n  selector", ".spec.updateStrategy.rollingUpdate.maxSurge", "has `maxSurge` without `maxUnavailable: 0`", "may not be set when maxUnavailable is non-zero"),
+    refused(DAEMON_SET, "  selector", "  updateStrategy: {rollingUpdate: {maxSurge: 10%, maxUnavailable: 10%}}\n  selector", ".spec.updateStrategy.rollingUpdate.maxSurge", "has `maxSurge` without `maxUnavailable: 0`", "may not be set when maxUnavailable is non-zero"),
+    accepted(DAEMON_SET, "  selector", "  updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}\n  selector"),
+    accepted(DAEMON_SET, "  selector", "  updateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}\n  selector"),
+    accepted(DAEMON_SET, "  selector", "  updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0%}}\n  selector"),
+    refused(DEPLOYMENT, "spec:\n  selector", "spec:\n  minReadySeconds: 600\n  selector", ".spec.minReadySeconds", "has minReadySeconds 600, not below progressDeadlineSeconds 600", "must be greater than minReadySeconds"),
+    refused(DEPLOYMENT, "spec:\n  selector", "spec:\n  minReadySeconds: 60\n  progressDeadlineSeconds: 60\n  selector", ".spec.minReadySeconds", "has minReadySeconds 60, not below progressDeadlineSeconds 60", "must be greater than minReadySeconds"),
+    accepted(DEPLOYMENT, "spec:\n  selector", "spec:\n  minReadySeconds: 599\n  selector"),
+    accepted(DEPLOYMENT, "spec:\n  selector", "spec:\n  minReadySeconds: 600\n  progressDeadlineSeconds: 601\n  selector"),
+    refused(DEPLOYMENT, "        ports:\n", "        securityContext: {privileged: true, allowPrivilegeEscalation: false}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.allowPrivilegeEscalation", "has a privileged container with allowPrivilegeEscalation false", "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"),
+    accepted(DEPLOYMENT, "        ports:\n", "        securityContext: {privileged: true, allowPrivilegeEscalation: true}\n        ports:\n"),
+    accepted(DEPLOYMENT, "        ports:\n", "        securityContext: {privileged: false, allowPrivilegeEscalation: false}\n        ports:\n"),
+    refused(DEPLOYMENT, "        ports:\n", "        resources: {limits: {cpu: '1'}, requests: {cpu: '2'}}\n        ports:\n", ".spec.template.spec.containers[0].resources", "has a request of `cpu` above its limit", "must be less than or equal to cpu limit"),
+    accepted(DEPLOYMENT, "        ports:\n", "        resources: {limits: {cpu: 1}, requests: {cpu: 1000m}}\n        ports:\n"),
+    accepted(DEPLOYMENT, "        ports:\n", "        resources: {requests: {cpu: 1}}\n        ports:\n"),
+    accepted(DEPLOYMENT, "        ports:\n", "        resources: {limits: {memory: 1Gi}, requests: {memory: 1000Mi}}\n        ports:\n"),
+    refused(DEPLOYMENT, "        ports:\n", "        resources: {requests: {example.com/gpu: 1}}\n        ports:\n", ".spec.template.spec.containers[0].resources", "has a request of `example.com/gpu` without a limit", "Limit must be set for non overcommitable resources"),
+    refused(DEPLOYMENT, "        ports:\n", "        resources: {limits: {example.com/gpu: 2}, requests: {example.com/gpu: 1}}\n        ports:\n", ".spec.template.spec.containers[0].resources", "has a request of `example.com/gpu` that differs from its limit", "must be equal to example.com/gpu limit"),
+    refused(DEPLOYMENT, "        ports:\n", "        resources: {limits: {example.com/gpu: 500m}}\n        ports:\n", ".spec.template.spec.containers[0].resources", "has `example.com/gpu` that is no whole number", "must be an integer"),
+    accepted(DEPLOYMENT, "        ports:\n", "        resources: {limits: {example.com/gpu: 2}}\n        ports:\n"),
+    accepted(DEPLOYMENT, "        ports:\n", "        resources: {limits: {example.com/gpu: 2}, requests: {example.com/gpu: 2}}\n        ports:\n"),
+    refused(DEPLOYMENT, "        ports:\n", "        resources: {limits: {hugepages-2Mi: 4Mi, memory: 1Gi}, requests: {hugepages-2Mi: 2Mi}}\n        ports:\n", ".spec.template.spec.containers[0].resources", "has a request of `hugepages-2Mi` that differs from its limit", "must be equal to hugepages-2Mi limit"),
+    refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, tcpSocket: {port: metrics}}", ".spec.template.spec.containers[0].readinessProbe", "has both httpGet and tcpSocket", "may not specify more than 1 handler type"),
     refused(DAEMON_SET, ", image: a", "", ".spec.template.spec.containers[0]", "has container `manager` without an image", "spec.template.spec.containers[0].image: Required value"),
     refused(DAEMON_SET, "      containers:", "      restartPolicy: OnFailure\n      containers:", ".spec.template.spec.restartPolicy", "has restartPolicy `OnFailure`, not `Always`", "spec.template.spec.restartPolicy: Unsupported value: \"OnFailure\""),
     accepted(DAEMON_SET, "      containers:", "      restartPolicy: Always\n      containers:"),
@@ -469,7 +519,7 @@ const fn choice(
     Choice { object, from, to, path, known, needs_more }
 }
 
-/// The rows of `VALUES` in src/bundle/type_walk.rs.
+/// The rows of `VALUES` in src/bundle/type_walk/server_rules.rs.
 #[rustfmt::skip]
 pub(crate) const CHOICES: &[Choice] = &[
     choice(DEPLOYMENT, "        ports:\n", "        securityContext: {appArmorProfile: {type: VALUE}}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.appArmorProfile.type", &["Localhost", "RuntimeDefault", "Unconfined"], &["Localhost"]),
@@ -526,6 +576,8 @@ pub(crate) const CHOICES: &[Choice] = &[
     choice(SERVICE, "  selector", "  type: VALUE\n  selector", ".spec.type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], &["ExternalName"]),
     choice(STATEFUL_SET, "  selector", "  podManagementPolicy: VALUE\n  selector", ".spec.podManagementPolicy", &["OrderedReady", "Parallel"], &[]),
     choice(STATEFUL_SET, "  selector", "  updateStrategy: {type: VALUE}\n  selector", ".spec.updateStrategy.type", &["OnDelete", "RollingUpdate"], &[]),
+    choice(STATEFUL_SET, "  selector", "  persistentVolumeClaimRetentionPolicy: {whenDeleted: VALUE}\n  selector", ".spec.persistentVolumeClaimRetentionPolicy.whenDeleted", &["Delete", "Retain"], &[]),
+    choice(STATEFUL_SET, "  selector", "  persistentVolumeClaimRetentionPolicy: {whenScaled: VALUE}\n  selector", ".spec.persistentVolumeClaimRetentionPolicy.whenScaled", &["Delete", "Retain"], &[]),
     choice(STORAGE_CLASS, "provisioner", "reclaimPolicy: VALUE\nprovisioner", ".reclaimPolicy", &["Delete", "Recycle", "Retain"], &["Recycle"]),
     choice(STORAGE_CLASS, "provisioner", "volumeBindingMode: VALUE\nprovisioner", ".volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], &[]),
     choice(BINDING, "{kind: ServiceAccount, name: lamp-operator, namespace: default}", "{kind: User, name: a, apiGroup: VALUE}", ".subjects[0].apiGroup", &["rbac.authorization.k8s.io"], &[]),
@@ -539,4 +591,113 @@ pub(crate) const CHOICES: &[Choice] = &[
     choice(VALIDATING_WEBHOOK, "  sideEffects", "  matchPolicy: VALUE\n  sideEffects", ".webhooks[0].matchPolicy", &["Equivalent", "Exact"], &[]),
     choice(VALIDATING_WEBHOOK, "sideEffects: None", "sideEffects: VALUE", ".webhooks[0].sideEffects", &["None", "NoneOnDryRun"], &[]),
     choice(DEPLOYMENT, "{name: v, mountPath: /a}", "{name: v, mountPath: /a, mountPropagation: VALUE}", ".spec.template.spec.containers[0].volumeMounts[0].mountPropagation", &["Bidirectional", "HostToContainer", "None"], &["Bidirectional"]),
+];
+
+/// A field with a range of numbers.
+pub(crate) struct Bound {
+    object: &'static str,
+    from: &'static str,
+    /// Has 7777 in place of the number.
+    to: &'static str,
+    /// Path of the number.
+    pub(crate) path: &'static str,
+    least: i64,
+    most: Option<i64>,
+}
+
+impl Bound {
+    /// Returns the object with a number.
+    pub(crate) fn manifest(&self, number: i64) -> String {
+        let manifest = self.object.replacen(self.from, self.to, 1);
+        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
+        manifest.replace("7777", &number.to_string())
+    }
+
+    /// Returns the numbers next to the bounds, with true for those that the server accepts. Zero is a
+    /// missing value.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (i64, bool)> {
+        let below = if self.least == 1 { -1 } else { self.least - 1 };
+        let most = self.most.into_iter().flat_map(|most| [(most, true), (most + 1, false)]);
+        [(below, false), (self.least, true)].into_iter().chain(most)
+    }
+
+    /// Returns the message of a build about a number that is refused, after the object's name.
+    pub(crate) fn warning(&self, number: i64) -> String {
+        let field = self.path.rsplit('.').next().unwrap_or_default();
+        match self.most {
+            Some(most) => format!("has {field} {number}, not {} to {most}", self.least),
+            None => format!("has {field} {number}, less than {}", self.least),
+        }
+    }
+}
+
+const fn bound(
+    object: &'static str,
+    from: &'static str,
+    to: &'static str,
+    path: &'static str,
+    least: i64,
+    most: Option<i64>,
+) -> Bound {
+    Bound { object, from, to, path, least, most }
+}
+
+/// The rows of `RANGES` in src/bundle/type_walk/server_rules.rs.
+#[rustfmt::skip]
+pub(crate) const BOUNDS: &[Bound] = &[
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, configMap: {name: a, defaultMode: 7777}}", ".spec.template.spec.volumes[0].configMap.defaultMode", 0, Some(0o777)),
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, configMap: {name: a, items: [{key: a, path: a, mode: 7777}]}}", ".spec.template.spec.volumes[0].configMap.items[0].mode", 0, Some(0o777)),
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, secret: {secretName: a, defaultMode: 7777}}", ".spec.template.spec.volumes[0].secret.defaultMode", 0, Some(0o777)),
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, downwardAPI: {defaultMode: 7777}}", ".spec.template.spec.volumes[0].downwardAPI.defaultMode", 0, Some(0o777)),
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, projected: {sources: [], defaultMode: 7777}}", ".spec.template.spec.volumes[0].projected.defaultMode", 0, Some(0o777)),
+    bound(DEPLOYMENT, "{name: v, emptyDir: {}}", "{name: v, projected: {sources: [{serviceAccountToken: {path: a, expirationSeconds: 7777}}]}}", ".spec.template.spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds", 600, Some(1 << 32)),
+    bound(DEPLOYMENT, "containerPort: 8080", "containerPort: 7777", ".spec.template.spec.containers[0].ports[0].containerPort", 1, Some(65_535)),
+    bound(DEPLOYMENT, "containerPort: 8080", "containerPort: 8080, hostPort: 7777", ".spec.template.spec.containers[0].ports[0].hostPort", 1, Some(65_535)),
+    bound(CRON_JOB, "  schedule", "  failedJobsHistoryLimit: 7777\n  schedule", ".spec.failedJobsHistoryLimit", 0, None),
+    bound(CRON_JOB, "  schedule", "  startingDeadlineSeconds: 7777\n  schedule", ".spec.startingDeadlineSeconds", 0, None),
+    bound(CRON_JOB, "  schedule", "  successfulJobsHistoryLimit: 7777\n  schedule", ".spec.successfulJobsHistoryLimit", 0, None),
+    bound(DAEMON_SET, "  selector", "  minReadySeconds: 7777\n  selector", ".spec.minReadySeconds", 0, None),
+    bound(DAEMON_SET, "  selector", "  revisionHistoryLimit: 7777\n  selector", ".spec.revisionHistoryLimit", 0, None),
+    bound(DEPLOYMENT, "spec:\n  selector", "spec:\n  minReadySeconds: 7777\n  selector", ".spec.minReadySeconds", 0, None),
+    bound(DEPLOYMENT, "spec:\n  selector", "spec:\n  replicas: 7777\n  selector", ".spec.replicas", 0, None),
+    bound(DEPLOYMENT, "spec:\n  selector", "spec:\n  revisionHistoryLimit: 7777\n  selector", ".spec.revisionHistoryLimit", 0, None),
+    bound(DEPLOYMENT, "spec:\n  selector", "spec:\n  progressDeadlineSeconds: 7777\n  selector", ".spec.progressDeadlineSeconds", 1, None),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {grpc: {port: 7777}}", ".spec.template.spec.containers[0].livenessProbe.grpc.port", 1, Some(65_535)),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {httpGet: {path: /, port: 7777}}", ".spec.template.spec.containers[0].livenessProbe.httpGet.port", 1, Some(65_535)),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {tcpSocket: {port: 7777}}", ".spec.template.spec.containers[0].livenessProbe.tcpSocket.port", 1, Some(65_535)),
+    bound(AUTOSCALER, "  minReplicas", "  behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 7777}]}}\n  minReplicas", ".spec.behavior.scaleUp.policies[0].periodSeconds", 1, Some(1_800)),
+    bound(AUTOSCALER, "  minReplicas", "  behavior: {scaleUp: {policies: [{type: Pods, value: 7777, periodSeconds: 60}]}}\n  minReplicas", ".spec.behavior.scaleUp.policies[0].value", 1, None),
+    bound(AUTOSCALER, "  minReplicas", "  behavior: {scaleUp: {stabilizationWindowSeconds: 7777}}\n  minReplicas", ".spec.behavior.scaleUp.stabilizationWindowSeconds", 0, Some(3_600)),
+    bound(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "minReplicas: 1\n  maxReplicas: 7777", ".spec.maxReplicas", 1, None),
+    bound(AUTOSCALER, "minReplicas: 2\n  maxReplicas: 2", "minReplicas: 7777\n  maxReplicas: 2147483647", ".spec.minReplicas", 1, None),
+    bound(AUTOSCALER, "  minReplicas", "  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 7777}}}]\n  minReplicas", ".spec.metrics[0].resource.target.averageUtilization", 1, None),
+    bound(JOB, "  template", "  activeDeadlineSeconds: 7777\n  template", ".spec.activeDeadlineSeconds", 0, None),
+    bound(JOB, "  template", "  backoffLimit: 7777\n  template", ".spec.backoffLimit", 0, None),
+    bound(JOB, "  template", "  completions: 7777\n  template", ".spec.completions", 0, None),
+    bound(JOB, "  template", "  parallelism: 7777\n  template", ".spec.parallelism", 0, None),
+    bound(JOB, "  template", "  ttlSecondsAfterFinished: 7777\n  template", ".spec.ttlSecondsAfterFinished", 0, None),
+    bound(MUTATING_WEBHOOK, "  sideEffects", "  timeoutSeconds: 7777\n  sideEffects", ".webhooks[0].timeoutSeconds", 1, Some(30)),
+    bound(VALIDATING_WEBHOOK, "  sideEffects", "  timeoutSeconds: 7777\n  sideEffects", ".webhooks[0].timeoutSeconds", 1, Some(30)),
+    bound(VALIDATING_WEBHOOK, "namespace: default}", "namespace: default, port: 7777}", ".webhooks[0].clientConfig.service.port", 1, Some(65_535)),
+    bound(NETWORK_POLICY, "port: 80,", "port: 7777,", ".spec.egress[0].ports[0].port", 1, Some(65_535)),
+    bound(DEPLOYMENT, "      volumes:\n", "      securityContext: {fsGroup: 7777}\n      volumes:\n", ".spec.template.spec.securityContext.fsGroup", 0, Some(2_147_483_647)),
+    bound(DEPLOYMENT, "      volumes:\n", "      securityContext: {runAsUser: 1, runAsGroup: 7777}\n      volumes:\n", ".spec.template.spec.securityContext.runAsGroup", 0, Some(2_147_483_647)),
+    bound(DEPLOYMENT, "      volumes:\n", "      securityContext: {runAsUser: 7777}\n      volumes:\n", ".spec.template.spec.securityContext.runAsUser", 0, Some(2_147_483_647)),
+    bound(DEPLOYMENT, "        ports:\n", "        securityContext: {runAsUser: 1, runAsGroup: 7777}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.runAsGroup", 0, Some(2_147_483_647)),
+    bound(DEPLOYMENT, "        ports:\n", "        securityContext: {runAsUser: 7777}\n        ports:\n", ".spec.template.spec.containers[0].securityContext.runAsUser", 0, Some(2_147_483_647)),
+    bound(DEPLOYMENT, "      volumes:\n", "      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 7777, preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}\n      volumes:\n", ".spec.template.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight", 1, Some(100)),
+    bound(DEPLOYMENT, "      volumes:\n", "      affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 7777, podAffinityTerm: {topologyKey: a}}]}}\n      volumes:\n", ".spec.template.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight", 1, Some(100)),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, failureThreshold: 7777}", ".spec.template.spec.containers[0].readinessProbe.failureThreshold", 0, None),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, initialDelaySeconds: 7777}", ".spec.template.spec.containers[0].readinessProbe.initialDelaySeconds", 0, None),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, periodSeconds: 7777}", ".spec.template.spec.containers[0].readinessProbe.periodSeconds", 0, None),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: metrics}, timeoutSeconds: 7777}", ".spec.template.spec.containers[0].readinessProbe.timeoutSeconds", 0, None),
+    bound(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {httpGet: {path: /, port: metrics}, terminationGracePeriodSeconds: 7777}", ".spec.template.spec.containers[0].livenessProbe.terminationGracePeriodSeconds", 1, None),
+    bound(SERVICE, "port: 80", "port: 7777", ".spec.ports[0].port", 1, Some(65_535)),
+    bound(SERVICE, "targetPort: web", "targetPort: 7777", ".spec.ports[0].targetPort", 1, Some(65_535)),
+    bound(STATEFUL_SET, "  selector", "  updateStrategy: {rollingUpdate: {partition: 7777}}\n  selector", ".spec.updateStrategy.rollingUpdate.partition", 0, None),
+    bound(STATEFUL_SET, "  selector", "  ordinals: {start: 7777}\n  selector", ".spec.ordinals.start", 0, None),
+    bound(STATEFUL_SET, "  selector", "  minReadySeconds: 7777\n  selector", ".spec.minReadySeconds", 0, None),
+    bound(STATEFUL_SET, "  selector", "  replicas: 7777\n  selector", ".spec.replicas", 0, None),
+    bound(DEPLOYMENT, "      volumes:\n", "      topologySpreadConstraints: [{maxSkew: 7777, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]\n      volumes:\n", ".spec.template.spec.topologySpreadConstraints[0].maxSkew", 1, None),
+    bound(DEPLOYMENT, "      volumes:\n", "      topologySpreadConstraints: [{maxSkew: 1, minDomains: 7777, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]\n      volumes:\n", ".spec.template.spec.topologySpreadConstraints[0].minDomains", 1, None),
 ];

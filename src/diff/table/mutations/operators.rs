@@ -533,7 +533,10 @@ fn scheduling() -> Vec<Mutation> {
         ),
         risky(
             "a privileged container",
-            vec![set("container/securityContext/privileged", json!(true))],
+            vec![
+                set("container/securityContext/privileged", json!(true)),
+                set("container/securityContext/allowPrivilegeEscalation", json!(true)),
+            ],
             "pod-privileged",
             "the container can take over its node",
         ),
