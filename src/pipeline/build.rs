@@ -12,7 +12,7 @@ use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
 use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place, counted};
-use crate::ir::{Origin, Unit};
+use crate::ir::{Identity, Object, Origin, Release as Resolver, Unit, Value, map};
 use crate::kinds::is_built_in;
 use crate::lock::Locked;
 use crate::output::ChartFiles;
@@ -218,12 +218,12 @@ fn counts(name: &str, hits: &[(Filter, usize)], patched: &[(Filter, usize)]) -> 
 
 /// Returns a bundle or `[[chart]]` as far as others depend on it.
 fn member<'c>(config: &'c BundleConfig, compiled: &Compiled, files: &BundleFiles) -> Member<'c> {
-    let crds = crds_of(&compiled.unit);
+    let objects = owned(&compiled.unit, &compiled.namespace);
     let mut member = match &compiled.bundle {
-        Some(bundle) => Member::new(config, bundle, crds),
+        Some(bundle) => Member::new(config, bundle, objects),
         None => {
             let own = compiled.unit.of_kind("CustomResourceDefinition");
-            Member::of_chart(config, bundle::served_apis(own), crds)
+            Member::of_chart(config, bundle::served_apis(own), objects)
         }
     };
 
@@ -254,11 +254,25 @@ fn apis_used(unit: &Unit) -> Vec<(Api, Place)> {
     used
 }
 
-/// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.
-fn crds_of(unit: &Unit) -> Vec<String> {
-    let crds = unit.of_kind("CustomResourceDefinition");
-    let owned = crds.filter(|crd| !matches!(crd.origin, Origin::Added(_)));
-    owned.map(|crd| crd.name().to_owned()).collect()
+/// Returns the objects that a release owns, with the default values; hooks such as stubs belong to none.
+fn owned(unit: &Unit, namespace: &str) -> Vec<Identity> {
+    let values = unit.default_values();
+    let release = Resolver { namespace, values: &values };
+    let is_hook = |object: &&Object| {
+        let annotations = object.metadata("annotations").and_then(Value::as_map);
+        annotations.is_some_and(|annotations| annotations.contains_key("helm.sh/hook"))
+    };
+    let objects = unit.objects.iter().filter(|object| !is_hook(object));
+    let metadata = objects.filter_map(|object| {
+        // Names are enough: CRDs are most of a bundle.
+        let names = ["name", "namespace"].into_iter();
+        let names = names.filter_map(|key| Some((key, object.metadata(key)?.clone())));
+        let root = map! {
+            "apiVersion": object.api_version(), "kind": object.kind(), "metadata": Value::map(names),
+        };
+        release.object(&Object { when: object.when.clone(), ..Object::new(root, Origin::Stub) })
+    });
+    metadata.map(|object| Identity::of(&object)).collect()
 }
 
 #[cfg(test)]

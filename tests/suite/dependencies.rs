@@ -121,7 +121,7 @@ fn a_crd_in_two_bundles_is_a_warning_until_one_leaves_it_out() {
     let filter = "exclude = ['.metadata.name == \"lamps.light.example.com\"']\n";
     case.write("bundles.toml", both + filter);
     let seen = case.run(&["build", "--out", "charts", "--replace"]);
-    assert!(!seen.stderr.contains("shared-crd"), "{}", seen.text());
+    assert!(!seen.stderr.contains("shared-object"), "{}", seen.text());
 }
 
 #[test]
@@ -187,4 +187,36 @@ fn the_last_version_of_openshift_is_in_the_chart() {
     assert!(readme.contains("Supports OpenShift up to 4.18"), "{readme}");
     let seen = case.run(&["inspect", "bundle"]);
     assert!(seen.stdout.contains("up to 4.18"), "{}", seen.text());
+}
+
+/// Charts whose releases cannot both be installed: in one namespace, with one ClusterRole, or with one
+/// namespace of operands. Namespaces that every cluster has are not created.
+#[test]
+fn objects_of_two_charts_are_a_warning() {
+    let case = Case::new();
+    let objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}\n---\n\
+        {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: lamps}, \
+        rules: []}\n";
+    case.write("own/objects.yaml", objects);
+    let chart = |name: &str, rest: &str| {
+        format!(
+            "[[chart]]\nname = \"{name}\"\nchart-version = \"1.0.0\"\nmanifests = [\"own\"]\n{rest}\n"
+        )
+    };
+    let [first, others, same] = [
+        chart("lamp", "namespaces = { public = \"kube-public\", rooms = \"rooms\" }"),
+        chart(
+            "socket",
+            "exclude = ['.kind == \"ClusterRole\"']\nnamespaces = { rooms = \"rooms\" }",
+        ),
+        chart("plug", "namespace = \"socket\""),
+    ];
+    case.write("bundles.toml", first + &others + &same);
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    insta::assert_snapshot!("shared_objects", seen.stderr_but_sizes());
+    let template = case.read("out/lamp/1.0.0/templates/namespace-namespaces.public.yaml");
+    assert!(template.contains("(ne .Values.namespaces.public \"kube-public\")"), "{template}");
+    let template = case.read("out/socket/1.0.0/templates/namespace-namespaces.rooms.yaml");
+    assert!(!template.contains("\"rooms\""), "{template}");
 }

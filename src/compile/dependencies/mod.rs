@@ -4,11 +4,12 @@
 //! dependencies are reported instead of added.
 
 mod messages;
-mod shared_crds;
+mod shared_objects;
 
 use crate::bundle::{Api, Bundle, Dependency, Requirement, Requirements};
 use crate::config::{BundleConfig, CertificateProvider, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::ir::Identity;
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,13 +28,13 @@ pub struct Member<'c> {
     pub cert_manager: bool,
     /// APIs of the user's own objects in it, each with its first object.
     pub uses: Vec<(Api, Place)>,
-    /// Names of the CRDs that its charts install.
-    pub crds: Vec<String>,
+    /// The objects that its release owns, with the default values.
+    pub objects: Vec<Identity>,
 }
 
 impl<'c> Member<'c> {
     /// Reads the parts of a bundle that are relevant for dependencies.
-    pub fn new(config: &'c BundleConfig, bundle: &Bundle, crds: Vec<String>) -> Self {
+    pub fn new(config: &'c BundleConfig, bundle: &Bundle, objects: Vec<Identity>) -> Self {
         let serves = !(bundle.csv.webhooks.is_empty() && bundle.csv.api_services.is_empty());
         Member {
             config,
@@ -42,12 +43,16 @@ impl<'c> Member<'c> {
             requirements: bundle.requirements.clone(),
             cert_manager: config.certificates() == CertificateProvider::CertManager && serves,
             uses: Vec::new(),
-            crds,
+            objects,
         }
     }
 
     /// Returns a `[[chart]]`, which declares nothing: it provides the APIs of its CRDs.
-    pub fn of_chart(config: &'c BundleConfig, provides: BTreeSet<Api>, crds: Vec<String>) -> Self {
+    pub fn of_chart(
+        config: &'c BundleConfig,
+        provides: BTreeSet<Api>,
+        objects: Vec<Identity>,
+    ) -> Self {
         let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
         Member {
             config,
@@ -56,7 +61,7 @@ impl<'c> Member<'c> {
             requirements: Requirements { provides, ..Requirements::default() },
             cert_manager: false,
             uses: Vec::new(),
-            crds,
+            objects,
         }
     }
 
@@ -67,7 +72,7 @@ impl<'c> Member<'c> {
 
 /// Checks all bundles of a configuration against each other.
 pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
-    shared_crds::check(members, diagnostics);
+    shared_objects::check(members, diagnostics);
     let mut used = BTreeSet::new();
     let before = installed_before(members);
     for (index, member) in members.iter().enumerate() {

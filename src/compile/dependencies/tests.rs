@@ -56,7 +56,7 @@ fn found_with(config: &str, dependencies: Vec<Dependency>, cert_manager: bool) -
             },
             cert_manager: false,
             uses: Vec::new(),
-            crds: Vec::new(),
+            objects: Vec::new(),
         });
     }
     members[0].requirements.dependencies = dependencies;

@@ -2,11 +2,14 @@
 
 use crate::config::{Account, Operands};
 use crate::ir::{
-    ClusterObject, Condition, Expr, OPERANDS, Object, Origin, Phase, Unit, Value, ValueSpec,
+    ClusterObject, Condition, Expr, OPERANDS, Object, Origin, Part, Phase, Unit, Value, ValueSpec,
     ValuesPath, map, value,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
+
+/// Namespaces that every cluster has, so that no release can create them.
+const EXISTING: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Returns the value that names a namespace of operands.
 pub fn namespace_value(name: &str) -> ValuesPath {
@@ -42,7 +45,11 @@ pub fn operands(operands: &Operands) -> Unit {
         // Helm installs to a namespace that exists, and fails at two objects of one name.
         let differ = |other: &Expr| Condition::Differ(Box::new([own.clone(), other.clone()]));
         let create = Condition::Set(create_namespaces().path);
-        let when = Condition::all(std::iter::once(create).chain(others.iter().map(differ)));
+        let existing = EXISTING.iter().filter(|existing| *existing == namespace);
+        let existing: Vec<_> =
+            existing.map(|name| Expr::Concat(vec![Part::Text((*name).to_owned())])).collect();
+        let differ = others.iter().chain(&existing).map(differ);
+        let when = Condition::all(std::iter::once(create).chain(differ));
         unit.objects.push(object("Namespace", metadata, when));
         others.push(own);
         unit.values.push(ValueSpec::new(

@@ -634,12 +634,12 @@ codes! {
     /// Both bundles are in the configuration, but their install order is not declared. `depends-on`
     /// sets it, and also documents the dependency in the chart.
     DependencyOrder "dependency-order" Note;
-    /// Two bundles ship the same CRD.
+    /// Two charts have the same object.
     ///
     /// Helm lets only one release own an object, so the second release cannot be installed:
-    /// `invalid ownership metadata`. Keep the CRD in the bundle that ships its newest version, and
-    /// leave it out of the others with a filter.
-    SharedCrd "shared-crd" Warning;
+    /// `invalid ownership metadata`. Keep the object in one chart, a CRD in that of the bundle with its
+    /// newest version, and leave it out of the others with a filter.
+    SharedObject "shared-object" Warning;
     /// A bundle has a constraint that only OLM can check.
     ///
     /// CEL and label constraints apply to the properties of all operators in a cluster. Check the

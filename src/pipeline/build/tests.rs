@@ -73,7 +73,7 @@ fn a_build_has_the_charts_of_all_bundles_in_their_order() {
         ]
     );
     let image = Code::ImageNotPinned;
-    assert_eq!(codes, [image, image, Code::SharedCrd, Code::UnusedSetting]);
+    assert_eq!(codes, [image, image, Code::SharedObject, Code::UnusedSetting]);
 
     // Other bundles may use the filter, or have no CRD of the same name.
     let (some, codes) = built(&text, &["other"]);
