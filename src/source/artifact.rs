@@ -85,10 +85,9 @@ impl SourceResolver {
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Option<String>> {
-        let found = self.target(reference).and_then(|(target, tag)| {
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
-            repository.tag_digest(&tag)
-        });
+        let found = self
+            .target(reference)
+            .and_then(|(target, tag)| self.repository(&target.name)?.tag_digest(&tag));
         let found = diagnostics.report(found)?;
         Some(found.map(|digest| digest.to_string()))
     }
@@ -105,14 +104,14 @@ impl SourceResolver {
     ) -> Option<()> {
         let pushed = self
             .target(reference)
-            .and_then(|(target, tag)| self.send(artifact, &target.name, Some(&tag)).map(|_| ()));
+            .and_then(|(target, tag)| self.send(artifact, &target.name, Some(&tag)).map(drop));
         diagnostics.report(pushed)
     }
 
     /// Pushes the blobs and the manifest of an artifact to the repository `name`, under a tag or under
     /// its digest. Returns true if the registry lists it at its subject.
     fn send(&self, artifact: &OciArtifact, name: &str, tag: Option<&str>) -> Result<bool, Fatal> {
-        let repository = self.client()?.repository(name, &self.limits)?;
+        let repository = self.repository(name)?;
         // Before the manifest: a registry may refuse one whose blobs it does not have.
         for blob in [&artifact.layer, &artifact.config] {
             repository.push_blob(&blob.descriptor, || in_file(&blob.content))?;

@@ -41,6 +41,12 @@ impl Hasher {
         self.state.update(bytes);
     }
 
+    /// Returns the digest of the content and of these bytes after it.
+    pub(super) fn of(mut self, bytes: &[u8]) -> Digest {
+        self.update(bytes);
+        self.finish()
+    }
+
     /// Returns the digest of the content.
     pub(super) fn finish(self) -> Digest {
         let text = format!("{}:{}", self.algorithm, hexadecimal(&self.state.finalize()));
@@ -82,9 +88,7 @@ pub fn digest_of(content: &[u8]) -> String {
 
 /// Returns the descriptor of a blob with this content.
 pub(super) fn descriptor_of(media_type: MediaType, content: &[u8]) -> Descriptor {
-    let mut hasher = Hasher::sha256();
-    hasher.update(content);
-    Descriptor::new(media_type, content.len() as u64, hasher.finish())
+    Descriptor::new(media_type, content.len() as u64, Hasher::sha256().of(content))
 }
 
 /// Spells bytes in lower-case hexadecimal.

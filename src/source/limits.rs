@@ -96,6 +96,27 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
 }
 
+/// A reader that shows all bytes to a function before they are used. An error of the function ends
+/// reading.
+pub(super) struct Watched<'w, R> {
+    pub(super) inner: R,
+    watch: Box<dyn FnMut(&[u8]) -> io::Result<()> + 'w>,
+}
+
+impl<'w, R: Read> Watched<'w, R> {
+    pub(super) fn new(inner: R, watch: impl FnMut(&[u8]) -> io::Result<()> + 'w) -> Self {
+        Watched { inner, watch: Box::new(watch) }
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        (self.watch)(&buffer[..count])?;
+        Ok(count)
+    }
+}
+
 /// Reads to the end; `None` if there are more than `limit` bytes.
 pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();

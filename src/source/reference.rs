@@ -2,7 +2,7 @@
 
 use super::failure;
 use crate::diag::{Code, Fatal};
-use crate::ir::ImageReference;
+use crate::ir::{ImageParts, ImageReference};
 use oci_spec::image::Digest;
 use std::net::Ipv6Addr;
 use std::str::FromStr as _;
@@ -46,19 +46,12 @@ impl Reference {
 
         let whole = "write HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 lower-case \
             hexadecimal digits";
-        let (rest, digest) = match text.split_once('@') {
-            None => (text, None),
-            Some((rest, digest)) => match Digest::from_str(digest) {
-                Ok(digest) => (rest, Some(digest)),
-                Err(error) => return invalid(&error.to_string(), whole),
-            },
+        let ImageParts { repository: name, tag, digest } = ImageParts::of(text);
+        let digest = match digest.map(Digest::from_str).transpose() {
+            Ok(digest) => digest,
+            Err(error) => return invalid(&error.to_string(), whole),
         };
-        let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
-        let (name, tag) = match colon {
-            Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
-            None if digest.is_none() => (rest, Some("latest")),
-            None => (rest, None),
-        };
+        let tag = tag.or(digest.is_none().then_some("latest"));
         let (host, repository) = name.split_once('/').unwrap_or_default();
         if repository.len() > LONGEST_REPOSITORY {
             let why = format!("the repository has more than {LONGEST_REPOSITORY} characters");

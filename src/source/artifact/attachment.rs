@@ -85,7 +85,7 @@ impl SourceResolver {
         diagnostics: &mut Diagnostics,
     ) -> Option<bool> {
         let attached = self.target(reference).and_then(|(target, _)| {
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            let repository = self.repository(&target.name)?;
             let digest = subject.descriptor.digest();
             if repository.referrers(digest, true)?.iter().any(|found| attachment.is(found)) {
                 return Ok(false);
@@ -118,7 +118,7 @@ impl SourceResolver {
             return Some(Vec::new());
         }
         let read = Reference::parse(reference).and_then(|reference| {
-            let repository = self.client()?.repository(&reference.name, &self.limits)?;
+            let repository = self.repository(&reference.name)?;
             let Some(subject) = &reference.digest else { return Ok(Vec::new()) };
             let found = repository.referrers(subject, false)?;
             let is_wanted = |found: &&Json| {

@@ -4,12 +4,11 @@ use super::layers;
 use crate::diag::{Code, Diagnostics, Fatal, listed, quoted};
 use crate::image;
 use crate::layout::{self, Layout, Wanted};
-use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
+use crate::limits::{Limits, Watched, exceeded, in_bytes, is_exceeded};
 use crate::regular_file;
 use crate::resolver::{Located, SourceResolver};
 use crate::{ImageIdentity, Pin, failure, local, unreadable};
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -166,16 +165,12 @@ fn visit_file(
     budget: &Cell<u64>,
     visit: &mut Visit<'_>,
 ) -> io::Result<()> {
-    struct Metered<'a>(File, &'a Cell<u64>);
-    impl Read for Metered<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = self.0.read(buffer)?;
-            let rest = self.1.get().checked_sub(count as u64);
-            self.1.set(rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?);
-            Ok(count)
-        }
-    }
-    visit(shown, Item::File(&mut Metered(regular_file::open(path)?, budget)))
+    let mut metered = Watched::new(regular_file::open(path)?, |bytes| {
+        let rest = budget.get().checked_sub(bytes.len() as u64);
+        budget.set(rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?);
+        Ok(())
+    });
+    visit(shown, Item::File(&mut metered))
 }
 
 fn failed(shown: &str, error: &io::Error) -> Fatal {

@@ -183,15 +183,13 @@ fn document(
 
 /// Finds the package name in an object of another package by its usual layout; only used for hints.
 fn other_package(text: &[u8]) -> Option<String> {
-    let mut lines = text.split(|byte| *byte == b'\n').take(50);
     let is_package = |line: &[u8]| {
         line.strip_prefix(b"schema:").is_some_and(|value| value.trim_ascii() == b"olm.package")
     };
     // Bundles are large, and their schema is in their last line.
-    if text.len() > 16 << 10 && !lines.any(is_package) {
-        return None;
-    }
-    if !text.split(|byte| *byte == b'\n').any(is_package) {
+    let looked_at = if text.len() > 16 << 10 { 50 } else { usize::MAX };
+    let mut lines = text.split(|byte| *byte == b'\n').take(looked_at);
+    if !lines.any(is_package) {
         return None;
     }
     let name = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"name:"))?;

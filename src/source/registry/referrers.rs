@@ -3,8 +3,9 @@
 //!
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
+use super::Repository;
 use super::failure::{Failure, if_found};
-use super::{Repository, Request};
+use super::http::Request;
 use crate::diag::Fatal;
 use crate::digest::descriptor_of;
 use oci_spec::image::{Digest, MediaType};
@@ -57,9 +58,9 @@ impl Repository<'_> {
 
     /// Returns an index, `None` if there is none.
     fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
-        let accept = vec![("accept", MediaType::ImageIndex.to_string())];
-        let request = Request { push, ..Request::get(path, accept) };
-        let Some(response) = if_found(self.send(&request))? else { return Ok(None) };
+        let request = Request::get(vec![("accept", MediaType::ImageIndex.to_string())]);
+        let response = if_found(self.send(path, push, &request))?;
+        let Some(response) = response else { return Ok(None) };
         let document = self.read_body(response)?;
         let index = serde_json::from_slice(&document.bytes);
         index

@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
 //! Timeouts, retries, and the number of parallel downloads.
 
-use crate::limits::read_at_most;
+use crate::limits::{Watched, read_at_most};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -50,23 +50,27 @@ impl Stopwatch {
     }
 }
 
-/// A response body with a minimum rate and a total time limit.
-pub(super) struct TimeLimited<R> {
-    inner: R,
-    timeout: Duration,
-    /// The deadline, and the total time until then.
-    deadline: (Instant, Duration),
-    begun: Instant,
-    count: u64,
-}
-
-impl<R: Read> TimeLimited<R> {
-    /// Returns a body of at most `size` bytes.
-    pub(super) fn new(inner: R, timeout: Duration, size: u64) -> Self {
-        let begun = Instant::now();
-        let time = time_for(size, timeout);
-        TimeLimited { inner, timeout, deadline: (begun + time, time), begun, count: 0 }
-    }
+/// Returns a response body of at most `size` bytes with a minimum rate and a total time limit.
+pub(super) fn time_limited<R: Read>(body: R, timeout: Duration, size: u64) -> Watched<'static, R> {
+    let time = time_for(size, timeout);
+    let mut begun = Instant::now();
+    let deadline = begun + time;
+    let mut count = 0;
+    Watched::new(body, move |bytes| {
+        count += bytes.len() as u64;
+        // At the end of the body it is complete, however long it took.
+        if !bytes.is_empty() && Instant::now() > deadline {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
+        }
+        if begun.elapsed() > timeout {
+            if count < LEAST_BYTES && !bytes.is_empty() {
+                let message = format!("only {count} bytes in {} seconds", timeout.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            (begun, count) = (Instant::now(), 0);
+        }
+        Ok(())
+    })
 }
 
 /// Reads a response body; `None` if it has more than `limit` bytes.
@@ -75,7 +79,7 @@ pub(super) fn read_body(
     timeout: Duration,
     limit: u64,
 ) -> io::Result<Option<Vec<u8>>> {
-    read_at_most(TimeLimited::new(body, timeout, limit), limit)
+    read_at_most(time_limited(body, timeout, limit), limit)
 }
 
 /// Returns the timeout for a body of `size` bytes.
@@ -96,28 +100,6 @@ impl std::fmt::Display for TimedOut {
 }
 
 impl std::error::Error for TimedOut {}
-
-impl<R: Read> Read for TimeLimited<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count += count as u64;
-        let (deadline, time) = self.deadline;
-        // At the end of the body it is complete, however long it took.
-        if count > 0 && Instant::now() > deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
-        }
-        if self.begun.elapsed() > self.timeout {
-            if self.count < LEAST_BYTES && count > 0 {
-                let message =
-                    format!("only {} bytes in {} seconds", self.count, self.timeout.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
-            }
-            self.begun = Instant::now();
-            self.count = 0;
-        }
-        Ok(count)
-    }
-}
 
 /// A limit for the number of simultaneous requests.
 pub(super) struct Slots {
@@ -200,7 +182,7 @@ mod tests {
             }
         }
         let begun = Instant::now();
-        let mut body = TimeLimited::new(Drip, Duration::from_millis(20), 1 << 10);
+        let mut body = time_limited(Drip, Duration::from_millis(20), 1 << 10);
         let error = loop {
             if let Err(error) = body.read(&mut [0; 8 << 10]) {
                 break error;

@@ -3,7 +3,7 @@
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
-use super::http::{Content, Http, Query, Response, is_https, shown};
+use super::http::{Content, Http, Request, Response, is_https, shown};
 use super::retry::{read_body, retry_after};
 use super::{Repository, broken};
 use base64::Engine as _;
@@ -155,13 +155,9 @@ fn request(
     if body.is_some() {
         headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
     }
-    http.send(&Query {
-        method,
-        uri,
-        headers,
-        authorization: authorization.as_ref().map(Secret::reveal),
-        body: body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes())),
-    })
+    let body = body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes()));
+    let authorization = authorization.as_ref().map(Secret::reveal);
+    http.send(&Request { method, headers, body }, &uri, authorization)
 }
 
 /// Reads the token of a response.
