@@ -120,7 +120,8 @@ pub(super) fn serve(
     }
 }
 
-fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+/// Writes a message and flushes it.
+pub(super) fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     output.write_all(&line)?;

@@ -193,6 +193,13 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
+    /// Begins a scalar, an alias or the property of a value, which may all be a key.
+    fn begin_scalar(&mut self) -> Result<Mark, Error> {
+        self.save_simple_key(false)?;
+        self.simple_key_allowed = false;
+        Ok(self.mark())
+    }
+
     /// Discards the possible key of the current nesting level.
     fn remove_simple_key(&mut self) -> Result<(), Error> {
         match self.simple_keys.last_mut() {

@@ -99,22 +99,30 @@ impl Writer {
 
     fn entries(&mut self, map: &Map, indent: usize) {
         for (key, value) in map {
-            self.entry(key, value, indent);
+            self.guarded(value, Value::presence, indent, &|writer, value| {
+                writer.present_entry(key, value, indent);
+            });
         }
     }
 
-    fn entry(&mut self, key: &str, value: &Value, indent: usize) {
+    /// Writes an entry or an item with `write`, in a guard if its value is not always present.
+    fn guarded(
+        &mut self,
+        value: &Value,
+        presence: fn(&Value) -> Option<Condition>,
+        indent: usize,
+        write: &dyn Fn(&mut Self, &Value),
+    ) {
         if self.literal {
-            self.present_entry(key, value, indent);
+            write(self, value);
         } else if let Value::When(when) = value {
-            let content = Some(&when.1);
-            self.guard(&when.0, content, indent, |writer| writer.entry(key, &when.1, indent));
-        } else if let Some(condition) = value.presence() {
-            self.guard(&condition, Some(value), indent, |writer| {
-                writer.present_entry(key, value, indent);
+            self.guard(&when.0, Some(&when.1), indent, |writer| {
+                writer.guarded(&when.1, presence, indent, write);
             });
+        } else if let Some(condition) = presence(value) {
+            self.guard(&condition, Some(value), indent, |writer| write(writer, value));
         } else {
-            self.present_entry(key, value, indent);
+            write(self, value);
         }
     }
 
@@ -154,20 +162,9 @@ impl Writer {
 
     fn items(&mut self, items: &[Value], indent: usize) {
         for item in items {
-            self.item(item, indent);
-        }
-    }
-
-    fn item(&mut self, item: &Value, indent: usize) {
-        if self.literal {
-            self.present_item(item, indent);
-        } else if let Value::When(when) = item {
-            let content = Some(&when.1);
-            self.guard(&when.0, content, indent, |writer| writer.item(&when.1, indent));
-        } else if let Some(condition) = item.item_presence() {
-            self.guard(&condition, Some(item), indent, |writer| writer.present_item(item, indent));
-        } else {
-            self.present_item(item, indent);
+            self.guarded(item, Value::item_presence, indent, &|writer, item| {
+                writer.present_item(item, indent);
+            });
         }
     }
 
