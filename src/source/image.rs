@@ -2,7 +2,7 @@
 
 use super::archive::{Expanded, Meter, TarEntry, show, walk};
 use super::compression::Compression;
-use super::digest::{CheckedBlob, Hasher, Mismatch};
+use super::digest::{CheckedBlob, Hasher};
 use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::signature::Attachment;
@@ -57,8 +57,7 @@ const DEEPEST_INDEX: usize = 8;
 /// Returns true for descriptors of manifests and indexes, which registries store separately from
 /// blobs.
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
-    let media_type = descriptor.media_type().to_string();
-    MANIFEST_TYPES.contains(&media_type.as_str())
+    MANIFEST_TYPES.contains(&descriptor.media_type().as_ref())
 }
 
 /// Returns the compression of a layer media type; `None` if it is not a layer.
@@ -110,6 +109,7 @@ impl Opened {
     pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
         let Opened { descriptor, layers, config, .. } = self;
         let is_index = descriptor.digest() != root.digest();
+        let of = |blob: &Descriptor| (blob.digest().to_string(), blob.size());
         ImageIdentity {
             digest: descriptor.digest().to_string(),
             size: descriptor.size(),
@@ -118,8 +118,8 @@ impl Opened {
                 .platform()
                 .as_ref()
                 .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
-            config: (config.digest().to_string(), config.size()),
-            layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+            config: of(config),
+            layers: layers.iter().map(|layer| of(&layer.descriptor)).collect(),
             signature: None,
         }
     }
@@ -237,8 +237,8 @@ pub(super) fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<
 
 /// Reads a manifest or an index.
 pub(super) fn read_document(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Document, Fatal> {
-    let media_type = descriptor.media_type().to_string();
-    let is_index = match media_type.as_str() {
+    let media_type = descriptor.media_type().as_ref();
+    let is_index = match media_type {
         OCI_INDEX | DOCKER_INDEX => true,
         OCI_MANIFEST | DOCKER_MANIFEST => false,
         other => return Err(unknown_media_type(descriptor.digest(), other)),
@@ -283,7 +283,7 @@ struct RootFs {
 
 fn read_config(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Config, Fatal> {
     // Artifacts keep something else in this place; their layers decide whether they are read.
-    if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
+    if !matches!(descriptor.media_type().as_ref(), OCI_CONFIG | DOCKER_CONFIG) {
         return Ok(Config::default());
     }
     let bytes = read_small(blobs, descriptor)?;
@@ -324,7 +324,7 @@ pub(super) fn copy(
     let mut checked = CheckedBlob::new(reader, descriptor.digest(), descriptor.size())?;
     // The check reports blobs that are too long.
     let outcome = io::copy(&mut checked, to);
-    check(checked, &name, descriptor.size())?;
+    check(checked, &name)?;
     outcome.map_err(|error| broken(&name, &error)).map(|_| ())
 }
 
@@ -335,12 +335,6 @@ pub(super) struct Layer {
     diff_id: Option<Digest>,
     /// The name in messages.
     name: String,
-}
-
-impl Layer {
-    fn size(&self) -> u64 {
-        self.descriptor.size()
-    }
 }
 
 /// Returns the layers of a manifest, all of media types that are understood.
@@ -360,10 +354,10 @@ fn layers(
     let mut layers = Vec::new();
     let mut size = 0_u64;
     for (index, descriptor) in manifest.layers().iter().enumerate() {
-        let media_type = descriptor.media_type().to_string();
+        let media_type = descriptor.media_type().as_ref();
         // Reported for all layers together.
-        let Some(compression) = layer_compression(&media_type) else {
-            problems.push(*unknown_media_type(descriptor.digest(), &media_type));
+        let Some(compression) = layer_compression(media_type) else {
+            problems.push(*unknown_media_type(descriptor.digest(), media_type));
             continue;
         };
         // The sizes are not trusted: a sum that wraps around would be below the limit.
@@ -410,9 +404,8 @@ pub(super) fn walk_layer(
     visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Fatal> {
-    let (digest, size) = (layer.descriptor.digest(), layer.size());
     let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
-    let stored = CheckedBlob::new(stored, digest, size)?;
+    let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
     // Of the content as unpacked; the descriptor has the digest of what is stored.
     let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
     let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
@@ -426,7 +419,7 @@ pub(super) fn walk_layer(
     }
     // A blob that does not match its descriptor explains why it cannot be unpacked.
     let (stored, diff_id) = stream.into_parts();
-    check(stored, &layer.name, size)?;
+    check(stored, &layer.name)?;
     outcome.map_err(|error| broken(&layer.name, &error))?;
     if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
         && *expected != found
@@ -448,20 +441,11 @@ pub(super) fn walk_layer(
 }
 
 /// Reads a blob to its end and compares it with its descriptor.
-fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Fatal> {
-    let announced = in_bytes(size);
-    let message = match blob.finish().map_err(|error| broken(name, &error))? {
-        Ok(()) => return Ok(()),
-        Err(Mismatch::Shorter(found)) => {
-            format!("{name} has {}, but its descriptor says {announced}", in_bytes(found))
-        }
-        Err(Mismatch::Longer) => {
-            format!("{name} is longer than the {announced} in its descriptor")
-        }
-        Err(Mismatch::Digest(found)) => format!("{name} has digest {found}"),
-    };
-    let hint = "copy the image again: the blob is corrupt, truncated or a different one";
-    Err(failure(Code::BlobMismatch, message, hint))
+fn check<R: Read>(blob: CheckedBlob<R>, name: &str) -> Result<(), Fatal> {
+    blob.finish().map_err(|error| broken(name, &error))?.map_err(|difference| {
+        let hint = "copy the image again: the blob is corrupt, truncated or a different one";
+        failure(Code::BlobMismatch, format!("{name} {difference}"), hint)
+    })
 }
 
 fn missing(name: &str) -> Fatal {

@@ -284,8 +284,8 @@ impl Layout {
         digest: &Digest,
     ) -> Result<Option<Descriptor>, Fatal> {
         let is_index = |entry: &Descriptor| {
-            entry.media_type().to_string().contains("index")
-                || entry.media_type().to_string().contains("manifest.list")
+            let media_type: &str = entry.media_type().as_ref();
+            media_type.contains("index") || media_type.contains("manifest.list")
         };
         let mut queue: Vec<Descriptor> =
             entries.iter().filter(|entry| is_index(entry)).cloned().collect();
@@ -356,8 +356,8 @@ impl Blobs for Layout {
         }
 
         let is_bundle = |entry: &&Descriptor| {
-            let artifact = entry.artifact_type().as_ref().map(ToString::to_string);
-            artifact.is_some_and(|artifact| may_have_signatures(&artifact))
+            let artifact = entry.artifact_type().as_ref();
+            artifact.is_some_and(|artifact| may_have_signatures(artifact.as_ref()))
         };
         let mut found = Vec::new();
         for entry in entries.filter(is_bundle).take(MOST_REFERRERS) {

@@ -100,8 +100,10 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
 /// reading.
 pub(super) struct Watched<'w, R> {
     pub(super) inner: R,
-    watch: Box<dyn FnMut(&[u8]) -> io::Result<()> + 'w>,
+    watch: Box<Watch<'w>>,
 }
+
+type Watch<'w> = dyn FnMut(&[u8]) -> io::Result<()> + 'w;
 
 impl<'w, R: Read> Watched<'w, R> {
     pub(super) fn new(inner: R, watch: impl FnMut(&[u8]) -> io::Result<()> + 'w) -> Self {
@@ -126,11 +128,9 @@ pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<V
 
 /// Formats a number of bytes, exactly or in the largest unit that loses nothing.
 pub(super) fn in_bytes(count: u64) -> String {
-    match count {
-        0 => "0 bytes".to_owned(),
-        c if c % GIB == 0 => format!("{} GiB", c / GIB),
-        c if c % MIB == 0 => format!("{} MiB", c / MIB),
-        c if c % 1024 == 0 => format!("{} KiB", c / 1024),
-        c => format!("{c} bytes"),
+    let units = [("GiB", GIB), ("MiB", MIB), ("KiB", 1024)];
+    match units.iter().find(|(_, size)| count > 0 && count.is_multiple_of(*size)) {
+        Some((unit, size)) => format!("{} {unit}", count / size),
+        None => format!("{count} bytes"),
     }
 }

@@ -90,16 +90,19 @@ impl Reference {
     pub(super) fn is_below(&self, prefix: &str) -> bool {
         // Docker Hub's own images have two spellings, and a policy may use either.
         let names = [self.usual_name(), usual_spelling(&self.name, false)];
-        let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        prefix.is_empty() || names.iter().any(|name| name.strip_prefix(prefix).is_some_and(ends))
+        prefix.is_empty() || names.iter().any(|name| below(name, prefix).is_some())
     }
 
     /// Returns the part of the name after `prefix`, which must end on a `/` boundary; empty when
     /// `prefix` is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {
-        let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
-        if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+        below(&self.name, prefix.trim_end_matches('/'))
     }
+}
+
+fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    let rest = name.strip_prefix(prefix)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
 /// Returns a prefix of names in its usual spelling.

@@ -101,6 +101,8 @@ impl SourceResolver {
         diagnostics: &mut Diagnostics,
     ) -> Option<BundleFiles> {
         let mut start = diagnostics.mark();
+        // Paths of arguments are relative to the working directory, those of bundles.toml to its folder.
+        let base = |span| if is_argument(span) { Path::new("") } else { self.base.as_path() };
         // The image of a bundle that a catalog named at an earlier revision.
         let mut edges = pin.and_then(|pin| pin.edges).cloned();
         let (outcome, span) = match source {
@@ -123,17 +125,14 @@ impl SourceResolver {
                 (files, &wanted.catalog.span)
             }
             Source::Manifests(manifests) => {
-                // Paths of arguments are relative to the working directory, those of bundles.toml
-                // to its folder.
-                let base = if is_argument(&manifests.span) { Path::new("") } else { &self.base };
+                let base = base(&manifests.span);
                 return own_manifests::read(manifests, base, &self.limits, diagnostics);
             }
             Source::Image { reference, span } => {
                 (self.read_image(reference, pin, diagnostics), span)
             }
             Source::Path { path, span } => {
-                let base = if is_argument(span) { Path::new("") } else { self.base.as_path() };
-                (local::read(path, base, &self.limits, diagnostics), span)
+                (local::read(path, base(span), &self.limits, diagnostics), span)
             }
         };
         let files = diagnostics.report(outcome);

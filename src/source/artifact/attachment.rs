@@ -13,9 +13,6 @@ use std::str::FromStr as _;
 /// Attached documents of one type that are read.
 const MOST_ATTACHMENTS: usize = 16;
 
-/// Media type and content of a configuration that says nothing.
-const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
-
 /// A document to attach to an artifact.
 pub struct Attachment<'a> {
     /// Its media type, which is the type of the artifact as well.
@@ -50,8 +47,8 @@ impl OciArtifact {
             "config": {},
             "rootfs": { "type": "layers", "diff_ids": [layer.descriptor.digest()] },
         });
-        let config_type = MediaType::ImageConfig.to_string();
-        let config = Blob::new((&config_type, config.to_string().into_bytes()));
+        let config = config.to_string().into_bytes();
+        let config = Blob::new((MediaType::ImageConfig.as_ref(), config));
         let mut described = json!(layer.descriptor);
         described["annotations"] = json!(annotations);
         Self::of(config, layer, Json::Null, json!({ "layers": [described] }))
@@ -64,8 +61,8 @@ impl OciArtifact {
         annotations: &BTreeMap<String, String>,
         subject: &OciArtifact,
     ) -> Self {
-        let (empty, braces) = EMPTY;
-        let config = Blob::new((empty, braces.to_vec()));
+        // A configuration that says nothing.
+        let config = Blob::new((MediaType::EmptyJSON.as_ref(), b"{}".to_vec()));
         let layer = Blob::new((media_type, content));
         let more = json!({ "subject": subject.descriptor, "annotations": annotations });
         Self::of(config, layer, json!(media_type), more)

@@ -23,7 +23,7 @@ mod token;
 use super::access::Access;
 use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
-use super::limits::Limits;
+use super::limits::{Limits, is_exceeded};
 use super::reference::Reference;
 use super::resolver::{Located, SourceResolver};
 use crate::config::{Network, Registry};
@@ -34,9 +34,7 @@ use failure::Failure;
 use http::{Http, Request, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
-use retry::{
-    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimedOut, pause_after, read_body, retry_after,
-};
+use retry::{Claims, LONGEST_PAUSE, Slots, pause_after, read_body, retry_after, timed};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -305,15 +303,14 @@ impl Repository<'_> {
         let is_own = own
             .is_some_and(|own| authority(&own) == authority(&uri) && own.scheme() == uri.scheme());
         let place = shown(&uri);
-        let watch = Stopwatch::start();
         let authorization = authorization.filter(|_| is_own).map(Secret::reveal);
-        let sent = host.http.send(request, &uri, authorization);
+        let (sent, millis) = timed(|| host.http.send(request, &uri, authorization));
         self.client.access.tell(2, || {
             let outcome = match &sent {
                 Ok(response) => response.status.as_u16().to_string(),
                 Err(_) => "failed".to_owned(),
             };
-            format!("{} {place}: {outcome}, {} ms", request.method, watch.millis())
+            format!("{} {place}: {outcome}, {millis} ms", request.method)
         });
         if let Ok(response) = &sent {
             self.client.access.tell(3, || headers_of(response));
@@ -384,7 +381,7 @@ fn headers_of(response: &Response) -> String {
 
 /// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
-    if error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()) {
+    if is_exceeded(error) {
         return Failure::TooSlow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {

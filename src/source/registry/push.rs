@@ -10,8 +10,7 @@ use std::io::{Seek as _, SeekFrom};
 use ureq::http::Method;
 
 impl Repository<'_> {
-    /// Pushes a blob from a file at its start, unless the repository has it. Returns true if it was
-    /// sent.
+    /// Pushes a blob from a file, unless the repository has it. Returns true if it was sent.
     pub(crate) fn push_blob(
         &self,
         descriptor: &Descriptor,

@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
 //! Timeouts, retries, and the number of parallel downloads.
 
-use crate::limits::{Watched, read_at_most};
+use crate::limits::{Watched, exceeded, read_at_most};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -36,21 +36,15 @@ pub(super) fn retry_after(value: &str) -> Option<u64> {
     Some(date.duration_since(std::time::SystemTime::now()).map_or(0, |left| left.as_secs() + 1))
 }
 
-/// Measures the duration for messages.
-pub(super) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    pub(super) fn start() -> Self {
-        Stopwatch(Instant::now())
-    }
-
-    /// Milliseconds so far.
-    pub(super) fn millis(&self) -> u128 {
-        self.0.elapsed().as_millis()
-    }
+/// Returns the result of `work`, and its duration in milliseconds for messages.
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, u128) {
+    let begun = Instant::now();
+    (work(), begun.elapsed().as_millis())
 }
 
-/// Returns a response body of at most `size` bytes with a minimum rate and a total time limit.
+/// Returns a response body of at most `size` bytes with a minimum rate and a total time limit. The
+/// latter is a limit that [`is_exceeded`](crate::limits::is_exceeded): another attempt would time out
+/// too.
 pub(super) fn time_limited<R: Read>(body: R, timeout: Duration, size: u64) -> Watched<'static, R> {
     let time = time_for(size, timeout);
     let mut begun = Instant::now();
@@ -60,7 +54,7 @@ pub(super) fn time_limited<R: Read>(body: R, timeout: Duration, size: u64) -> Wa
         count += bytes.len() as u64;
         // At the end of the body it is complete, however long it took.
         if !bytes.is_empty() && Instant::now() > deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
+            return Err(exceeded(format!("not complete after {} seconds", time.as_secs())));
         }
         if begun.elapsed() > timeout {
             if count < LEAST_BYTES && !bytes.is_empty() {
@@ -88,18 +82,6 @@ fn time_for(size: u64, timeout: Duration) -> Duration {
     let time = timeout * 4 + Duration::from_secs(size / LEAST_RATE);
     time.min(LONGEST_BODY.max(timeout * 4))
 }
-
-/// Error: a body timed out. It is not retried, because another attempt would time out too.
-#[derive(Debug)]
-pub(super) struct TimedOut(Duration);
-
-impl std::fmt::Display for TimedOut {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "not complete after {} seconds", self.0.as_secs())
-    }
-}
-
-impl std::error::Error for TimedOut {}
 
 /// A limit for the number of simultaneous requests.
 pub(super) struct Slots {
@@ -189,7 +171,7 @@ mod tests {
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it goes on");
         };
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()), "{error}");
+        assert!(crate::limits::is_exceeded(&error), "{error}");
     }
 
     #[test]

@@ -33,8 +33,8 @@ use super::{Pin, SourceResolver, failure};
 use crate::config::Text;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Span, listed};
 use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
-use oci_spec::image::{Descriptor, Digest};
-use policy::{Rule, Table};
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use policy::Table;
 use public_key::PublicKey;
 use rejection::Rejection;
 use signers::Signers;
@@ -44,13 +44,12 @@ use std::str::FromStr as _;
 /// Media type of bundles of sigstore, without their version; the artifact type of referrers with
 /// signatures.
 const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
-/// The artifact type that cosign 3.0.2 writes into the index of referrers in registries without their
-/// API: that of the configuration, where that of the manifest belongs.
-const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 
 /// Returns true if referrers of this artifact type may have signatures; their layers tell.
 pub(super) fn may_have_signatures(artifact_type: &str) -> bool {
-    artifact_type.starts_with(BUNDLE_TYPE) || artifact_type == EMPTY_TYPE
+    // cosign 3.0.2 writes the type of the empty configuration into the index of referrers in registries
+    // without their API, where that of the manifest belongs.
+    artifact_type.starts_with(BUNDLE_TYPE) || artifact_type == MediaType::EmptyJSON.as_ref()
 }
 
 /// Signatures of one manifest that are verified: anyone who may push can add some.
@@ -129,10 +128,10 @@ impl SourceResolver {
         located: &Located<'_>,
         pin: Option<Pin<'_>>,
     ) -> Result<Option<Signature>, Fatal> {
-        let Some(Table { rule, span: table, .. }) = self.policy()?.table(reference) else {
+        let Some(Table { signers, span: table, .. }) = self.policy()?.table(reference) else {
             return Ok(None);
         };
-        let Rule::Signed(signers) = rule else { return Err(rejected(reference, table)) };
+        let Some(signers) = signers else { return Err(rejected(reference, table)) };
         let blobs = located.blobs.as_ref();
         let verifier = Verifier { blobs, signers, reference };
         let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());
@@ -270,7 +269,7 @@ impl Verifier<'_> {
         };
         let none = HashMap::new();
         for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
-            let media_type = layer.media_type().to_string();
+            let media_type: &str = layer.media_type().as_ref();
             let verified = if media_type == SIMPLE_SIGNING_TYPE {
                 let payload = read_small(self.blobs, layer)?;
                 let annotations = layer.annotations().as_ref().unwrap_or(&none);
