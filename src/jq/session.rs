@@ -1,7 +1,7 @@
 //! Running the programs of one bundle over its objects, one object at a time.
 
 use super::placeholders::Placeholders;
-use super::worker::{self, Limits, Setup};
+use super::worker::{self, Limits, Request, Setup};
 use super::{Answer, Budget, Excess, ProgramError, Purpose, large_stack};
 use crate::ir::{Map, Object, Release, Value};
 use rustix::process::Signal;
@@ -170,12 +170,6 @@ impl Session {
 fn unexpected(program: usize) -> Stopped {
     let reason = "its session is over".to_owned();
     Stopped { program, excess: Excess::Failure(reason) }
-}
-
-#[derive(Serialize)]
-struct Request<'a> {
-    programs: &'a [usize],
-    object: &'a Input<'a>,
 }
 
 impl Worker {

@@ -104,12 +104,7 @@ impl<'t> Parser<'t> {
     }
 
     fn document_content(&mut self, explicit: bool) -> Next<'t> {
-        let token = self.scanner.peek()?;
-        let empty = matches!(
-            token.kind,
-            TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::StreamEnd
-        );
-        if explicit && empty {
+        if self.scanner.peek()?.kind.ends_document() && explicit {
             self.state = State::DocumentEnd;
             return self.empty_here();
         }
@@ -159,12 +154,11 @@ impl<'t> Parser<'t> {
         // In either order, each at most once.
         let (anchor, tag) = self.properties()?;
 
+        let (list, map) = (Event::SequenceStart { anchor }, Event::MappingStart { anchor });
         let token = self.scanner.peek()?;
         let (event, state) = match token.kind {
             // A list at the indentation of its key, which is how kubectl and Helm write lists.
-            TokenKind::BlockEntry if indentless => {
-                (Event::SequenceStart { anchor }, State::IndentlessEntry)
-            }
+            TokenKind::BlockEntry if indentless => (list, State::IndentlessEntry),
             TokenKind::Plain(_) | TokenKind::Quoted(_) => {
                 let Token { kind, .. } = self.scanner.take()?;
                 self.leave();
@@ -175,18 +169,10 @@ impl<'t> Parser<'t> {
                 };
                 return Ok((Event::Scalar { text, style, anchor, tag }, start));
             }
-            TokenKind::FlowSequenceStart => {
-                (Event::SequenceStart { anchor }, State::FlowEntry { first: true })
-            }
-            TokenKind::FlowMappingStart => {
-                (Event::MappingStart { anchor }, State::FlowKey { first: true })
-            }
-            TokenKind::BlockSequenceStart if block => {
-                (Event::SequenceStart { anchor }, State::BlockEntry)
-            }
-            TokenKind::BlockMappingStart if block => {
-                (Event::MappingStart { anchor }, State::BlockKey)
-            }
+            TokenKind::FlowSequenceStart => (list, State::FlowEntry { first: true }),
+            TokenKind::FlowMappingStart => (map, State::FlowKey { first: true }),
+            TokenKind::BlockSequenceStart if block => (list, State::BlockEntry),
+            TokenKind::BlockMappingStart if block => (map, State::BlockKey),
             // An anchor or a tag alone has an empty value.
             _ if anchor != 0 || tag.is_some() => {
                 self.leave();
@@ -329,7 +315,7 @@ impl<'t> Parser<'t> {
     }
 
     fn flow_entry(&mut self, first: bool) -> Next<'t> {
-        self.flow_separator(first, &TokenKind::FlowSequenceEnd, "`,` or `]`")?;
+        self.flow_separator(first, &TokenKind::FlowSequenceEnd)?;
         let token = self.scanner.peek()?;
         let mark = token.mark;
         match token.kind {
@@ -377,7 +363,7 @@ impl<'t> Parser<'t> {
     }
 
     fn flow_key(&mut self, first: bool) -> Next<'t> {
-        self.flow_separator(first, &TokenKind::FlowMappingEnd, "`,` or `}`")?;
+        self.flow_separator(first, &TokenKind::FlowMappingEnd)?;
         let token = self.scanner.peek()?;
         let mark = token.mark;
         match token.kind {
@@ -394,12 +380,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads the comma between two entries of a flow collection; a leading comma is an error.
-    fn flow_separator(
-        &mut self,
-        first: bool,
-        end: &TokenKind<'_>,
-        expected: &str,
-    ) -> Result<(), Error> {
+    fn flow_separator(&mut self, first: bool, end: &TokenKind<'_>) -> Result<(), Error> {
         let token = self.scanner.peek()?;
         if first || token.kind.is(end) {
             return Ok(());
@@ -407,7 +388,10 @@ impl<'t> Parser<'t> {
         let Token { kind, mark } = self.scanner.take()?;
         match kind {
             TokenKind::FlowEntry => Ok(()),
-            other => Err(self.unexpected(expected, &other, mark)),
+            other => {
+                let expected = format!("`,` or {}", end.spelled());
+                Err(self.unexpected(&expected, &other, mark))
+            }
         }
     }
 

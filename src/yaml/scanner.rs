@@ -146,10 +146,7 @@ impl<'t> Scanner<'t> {
             .simple_keys
             .iter()
             .position(|key| key.possible && key.awaited && key.token == taken);
-        match head {
-            Some(index) => self.is_key_possible(index),
-            None => Ok(false),
-        }
+        head.map_or(Ok(false), |index| self.is_key_possible(index))
     }
 
     /// Returns true if the key of a nesting level is still possible at the current position.

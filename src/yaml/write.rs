@@ -8,7 +8,7 @@
 use super::expression::Scope;
 use super::{certificate, expression, image};
 use crate::escape::is_hidden;
-use crate::ir::{Condition, Expr, Map, Number, Part, Value};
+use crate::ir::{Condition, Expr, Map, Number, Part, Value, ValuesPath};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -128,10 +128,7 @@ impl Writer {
 
     fn present_entry(&mut self, key: &str, value: &Value, indent: usize) {
         if let Value::Expr(Expr::Entries(path)) = value {
-            self.indent(indent);
-            let path = self.scope.values(path);
-            let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
-            return;
+            return self.lines_of(path, indent);
         }
 
         let spelled = spelled(key);
@@ -180,11 +177,7 @@ impl Writer {
                     && items.first().is_some_and(|item| item.item_presence().is_some());
                 self.nested_item(indent, guarded, |writer| writer.items(items, indent + 2));
             }
-            Value::Expr(Expr::Values(path)) => {
-                self.indent(indent);
-                let path = self.scope.values(path);
-                let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
-            }
+            Value::Expr(Expr::Values(path)) => self.lines_of(path, indent),
             _ => {
                 self.indent(indent);
                 self.out.push('-');
@@ -265,16 +258,20 @@ impl Writer {
         }
     }
 
+    /// Writes the lines of a value.
+    fn lines_of(&mut self, path: &ValuesPath, indent: usize) {
+        self.indent(indent);
+        // `toYaml` writes lists and maps without indentation, over several lines.
+        let path = self.scope.values(path);
+        let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
+    }
+
     fn expression(&mut self, expr: &Expr, indent: usize) {
         let pipeline = match expr {
             Expr::Concat(parts) => return self.concatenation(parts),
             Expr::Values(path) | Expr::Entries(path) => {
-                // `toYaml` writes lists and maps without indentation, over several lines.
                 self.out.push('\n');
-                self.indent(indent + 2);
-                let path = self.scope.values(path);
-                let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
-                return;
+                return self.lines_of(path, indent + 2);
             }
             // Quoted, like all strings of expressions: a namespace may be `123`, base64 text
             // `1e10`.
