@@ -82,9 +82,10 @@ fn add(
             tree.add_folder(path)
         } else if kind.is_file() {
             let size = entry.metadata().map(|metadata| metadata.len());
-            size.map_err(io::Error::from).and_then(|size| {
-                tree.add_file(path, size, || read_file(entry.path(), limits.kept_file_bytes))
-            })
+            size.map_err(io::Error::from)
+                .and_then(|size| tree.check_size(path, size))
+                .and_then(|()| read_file(entry.path(), limits.kept_file_bytes))
+                .and_then(|content| tree.add_file(path, content))
         } else {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
             tree.refuse(path.to_owned(), 0, what.to_owned())

@@ -140,15 +140,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds a regular file of `size` bytes that `read` gets.
-    pub(super) fn add_file(
-        &mut self,
-        path: &[u8],
-        size: u64,
-        read: impl FnOnce() -> io::Result<Vec<u8>>,
-    ) -> io::Result<()> {
-        self.check_size(path, size)?;
-        let content = read()?;
+    /// Adds a regular file, of which [`check_size`](Self::check_size) has accepted the size.
+    pub(super) fn add_file(&mut self, path: &[u8], content: Vec<u8>) -> io::Result<()> {
         self.insert(path.to_vec(), 0, Node::File(Rc::new(content)))
     }
 
@@ -244,7 +237,8 @@ impl Tree {
         self.limits.count_name(&mut self.name_bytes, length, "its file names and links")
     }
 
-    fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
+    /// Returns an error if the content of a file would be too large, alone or with all others.
+    pub(super) fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
         let (file, all) = (self.limits.kept_file_bytes, self.limits.kept_bytes);
         if size > file {
             let (path, size, limit) = (show(path), in_bytes(size), in_bytes(file));

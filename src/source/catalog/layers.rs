@@ -9,7 +9,6 @@ use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
 use crate::image::{Blobs, Opened, walk_layer};
-
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
@@ -56,7 +55,15 @@ pub(super) fn walk(
             }
             // Links count as well: they have another error, which "no catalog" would hide.
             files += u64::from(entry.kind != EntryKind::Folder);
-            take(entry, &shown, inside, visit)
+            let what = match &entry.kind {
+                EntryKind::Folder => return Ok(()),
+                EntryKind::File if inside => return visit(&shown, Item::File(entry.stream())),
+                EntryKind::File => "is a file, not the catalog directory",
+                EntryKind::Symlink(_) => "is a symbolic link",
+                EntryKind::HardLink(_) => "is a hard link",
+                EntryKind::Special(_) => "is a special file",
+            };
+            visit(&shown, Item::Other(what))
         };
         walk_layer(blobs, layer, &meter, visit, diagnostics)?;
         // After the whole layer, because whiteouts hide lower layers only.
@@ -67,23 +74,6 @@ pub(super) fn walk(
         return Err(no_catalog(image, &show(&folder)));
     }
     Ok(())
-}
-
-fn take(
-    entry: &mut TarEntry<'_>,
-    shown: &str,
-    inside: bool,
-    visit: &mut Visit<'_>,
-) -> io::Result<()> {
-    let what = match &entry.kind {
-        EntryKind::Folder => return Ok(()),
-        EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
-        EntryKind::File => "is a file, not the catalog directory",
-        EntryKind::Symlink(_) => "is a symbolic link",
-        EntryKind::HardLink(_) => "is a hard link",
-        EntryKind::Special(_) => "is a special file",
-    };
-    visit(shown, Item::Other(what))
 }
 
 /// Returns the catalog directory from the label.

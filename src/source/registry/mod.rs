@@ -16,7 +16,6 @@ mod proxy;
 mod push;
 mod referrers;
 mod retry;
-mod signatures;
 mod tags;
 mod token;
 

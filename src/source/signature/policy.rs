@@ -23,13 +23,20 @@ pub(crate) struct Policy {
 pub(super) struct Table {
     /// The prefix of names, in its usual spelling.
     prefix: String,
-    /// True if nothing is verified.
-    is_insecure: bool,
-    /// The signers of which one must have signed it. Without, the image must not be used, unless another
-    /// table allows it.
-    pub(super) signers: Option<Signers>,
+    pub(super) rule: Rule,
     /// Its place in the configuration.
     pub(super) span: Span,
+}
+
+/// The requirement for the images of a table.
+#[derive(Debug)]
+pub(super) enum Rule {
+    /// One of the signers must have signed it.
+    Signed(Signers),
+    /// Nothing is verified.
+    Insecure,
+    /// The image must not be used, unless another table allows it.
+    Require,
 }
 
 impl Policy {
@@ -41,13 +48,17 @@ impl Policy {
         let mut policy = Policy { tables: Vec::new() };
         for table in tables {
             let prefix = checked_prefix(table, &policy)?;
-            let signers = match &table.rule {
-                VerificationRule::Insecure | VerificationRule::Require => None,
-                VerificationRule::Keys(files) => Some(Signers::Keys(read_keys(files, base)?)),
-                VerificationRule::Identity(accepted) => Some(keyless::signers(accepted, base)?),
+            let rule = match &table.rule {
+                VerificationRule::Insecure => Rule::Insecure,
+                VerificationRule::Require => Rule::Require,
+                VerificationRule::Keys(files) => {
+                    Rule::Signed(Signers::Keys(read_keys(files, base)?))
+                }
+                VerificationRule::Identity(accepted) => {
+                    Rule::Signed(keyless::signers(accepted, base)?)
+                }
             };
-            let is_insecure = matches!(table.rule, VerificationRule::Insecure);
-            policy.tables.push(Table { prefix, is_insecure, signers, span: table.span.clone() });
+            policy.tables.push(Table { prefix, rule, span: table.span.clone() });
         }
         Ok(policy)
     }
@@ -58,7 +69,7 @@ impl Policy {
         let matching = self.tables.iter().filter(|table| reference.is_below(&table.prefix));
         let longest = matching.max_by_key(|table| table.prefix.len());
         // After the choice: an insecure table exempts its images from one with a shorter prefix.
-        longest.filter(|table| !table.is_insecure)
+        longest.filter(|table| !matches!(table.rule, Rule::Insecure))
     }
 }
 
