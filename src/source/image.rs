@@ -86,25 +86,25 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let opened = open(blobs, root, diagnostics)?;
-    let Opened { layers, labels, .. } = &opened;
-    let named = Folders::from_labels(labels)?;
-    let unpacked = |folders, found: &mut Diagnostics| unpack(blobs, layers, folders, found);
+    let named = Folders::from_labels(&opened.labels)?;
+    let unpacked = |folders, found: &mut Diagnostics| opened.unpack(folders, found);
     let (tree, decided) = named.find(unpacked, diagnostics)?;
 
-    let files = decided.files(tree, labels, diagnostics)?;
+    let files = decided.files(tree, &opened.labels, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
 
 /// An image of one platform: the descriptors of its manifest and of its configuration, its layers
 /// in order and its labels.
-pub(super) struct Opened {
+pub(super) struct Opened<'b> {
+    pub(super) blobs: &'b dyn Blobs,
     pub(super) descriptor: Descriptor,
     pub(super) layers: Vec<Layer>,
     config: Descriptor,
     pub(super) labels: BTreeMap<String, String>,
 }
 
-impl Opened {
+impl Opened<'_> {
     /// Returns the identity of the image found at `root`.
     pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
         let Opened { descriptor, layers, config, .. } = self;
@@ -123,15 +123,73 @@ impl Opened {
             signature: None,
         }
     }
+
+    /// Applies all layers to a tree that keeps `folders`.
+    fn unpack(&self, folders: Vec<String>, diagnostics: &mut Diagnostics) -> Result<Tree, Fatal> {
+        let limits = self.blobs.limits();
+        let mut tree = Tree::new(folders, limits);
+        // One for all layers: ten bombs of a tenth of the limit are a bomb.
+        let meter = Meter::new(limits);
+        for (number, layer) in self.layers.iter().enumerate() {
+            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
+            self.walk_layer(layer, &meter, visit, diagnostics)?;
+        }
+        Ok(tree)
+    }
+
+    /// Visits the entries of a layer, checked; what was made of them is of no use after an error.
+    pub(super) fn walk_layer(
+        &self,
+        layer: &Layer,
+        meter: &Rc<Meter>,
+        visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Fatal> {
+        let stored = self.blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
+        let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
+        // Of the content as unpacked; the descriptor has the digest of what is stored.
+        let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
+        let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
+        let compression = stream.compression();
+        let (stream, outcome) = walk(stream, meter, visit);
+        // A layer over the limit is not read to its end, so its digest is unknown.
+        if let Err(error) = &outcome
+            && is_exceeded(error)
+        {
+            return Err(too_much(format!("{}: {error}", layer.name)));
+        }
+        // A blob that does not match its descriptor explains why it cannot be unpacked.
+        let (stored, diff_id) = stream.into_parts();
+        check(stored, &layer.name)?;
+        outcome.map_err(|error| broken(&layer.name, &error))?;
+        if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
+            && *expected != found
+        {
+            let name = &layer.name;
+            let message = format!(
+                "{name}: content digest {found} does not match {expected} in the image \
+                    configuration"
+            );
+            return Err(failure(Code::BlobMismatch, message, "build or copy the image again"));
+        }
+        if compression != layer.compression {
+            let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
+            let message =
+                format!("{}: it is {found}, but its media type is `{stated}`", layer.name);
+            let hint = "build the image again: other tools may reject this layer";
+            diagnostics.push(Diagnostic::warning(Code::LayerType, message).hint(hint));
+        }
+        Ok(())
+    }
 }
 
 /// Reads manifest and configuration of the image that `root` describes; `root` may describe an
 /// index.
-pub(super) fn open(
-    blobs: &dyn Blobs,
+pub(super) fn open<'b>(
+    blobs: &'b dyn Blobs,
     root: &Descriptor,
     diagnostics: &mut Diagnostics,
-) -> Result<Opened, Fatal> {
+) -> Result<Opened<'b>, Fatal> {
     let (descriptor, manifest) = resolve(blobs, root)?;
     let mut layers = layers(&manifest, blobs.limits(), diagnostics)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
@@ -159,7 +217,7 @@ pub(super) fn open(
         }
     }
 
-    Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
+    Ok(Opened { blobs, descriptor, layers, config: manifest.config().clone(), labels })
 }
 
 /// Follows indexes to the manifest of one image.
@@ -377,67 +435,6 @@ fn layers(
 
     diagnostics.fail_with(problems)?;
     Ok(layers)
-}
-
-/// Applies all layers to a tree that keeps `folders`.
-fn unpack(
-    blobs: &dyn Blobs,
-    layers: &[Layer],
-    folders: Vec<String>,
-    diagnostics: &mut Diagnostics,
-) -> Result<Tree, Fatal> {
-    let mut tree = Tree::new(folders, blobs.limits());
-    // One for all layers: ten bombs of a tenth of the limit are a bomb.
-    let meter = Meter::new(blobs.limits());
-    for (number, layer) in layers.iter().enumerate() {
-        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
-        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
-    }
-    Ok(tree)
-}
-
-/// Visits the entries of a layer, checked; what was made of them is of no use after an error.
-pub(super) fn walk_layer(
-    blobs: &dyn Blobs,
-    layer: &Layer,
-    meter: &Rc<Meter>,
-    visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Fatal> {
-    let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
-    let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
-    // Of the content as unpacked; the descriptor has the digest of what is stored.
-    let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
-    let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
-    let compression = stream.compression();
-    let (stream, outcome) = walk(stream, meter, visit);
-    // A layer over the limit is not read to its end, so its digest is unknown.
-    if let Err(error) = &outcome
-        && is_exceeded(error)
-    {
-        return Err(too_much(format!("{}: {error}", layer.name)));
-    }
-    // A blob that does not match its descriptor explains why it cannot be unpacked.
-    let (stored, diff_id) = stream.into_parts();
-    check(stored, &layer.name)?;
-    outcome.map_err(|error| broken(&layer.name, &error))?;
-    if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
-        && *expected != found
-    {
-        let name = &layer.name;
-        let message = format!(
-            "{name}: content digest {found} does not match {expected} in the image \
-                    configuration"
-        );
-        return Err(failure(Code::BlobMismatch, message, "build or copy the image again"));
-    }
-    if compression != layer.compression {
-        let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
-        let message = format!("{}: it is {found}, but its media type is `{stated}`", layer.name);
-        let hint = "build the image again: other tools may reject this layer";
-        diagnostics.push(Diagnostic::warning(Code::LayerType, message).hint(hint));
-    }
-    Ok(())
 }
 
 /// Reads a blob to its end and compares it with its descriptor.

@@ -45,15 +45,10 @@ pub struct Limits {
 
 impl Limits {
     /// Counts a name of `length` bytes that is remembered; `names` is the subject of the error.
-    pub(super) fn count_name(
-        &self,
-        counted: &mut u64,
-        length: usize,
-        names: &str,
-    ) -> io::Result<()> {
+    pub(super) fn count_name(&self, sum: &mut u64, length: usize, names: &str) -> io::Result<()> {
         // Approximate cost of a node, in addition to its path.
-        *counted += length as u64 + 64;
-        if *counted > self.name_bytes {
+        *sum += length as u64 + 64;
+        if *sum > self.name_bytes {
             let limit = in_bytes(self.name_bytes);
             return Err(exceeded(format!("{names} are longer than {limit} in total")));
         }

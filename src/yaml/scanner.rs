@@ -304,13 +304,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// Passes an indicator of some bytes, after which a simple key may follow or not.
-    fn pass(
-        &mut self,
-        kind: TokenKind<'t>,
-        bytes: usize,
-        key_may_follow: bool,
-    ) -> Result<(), Error> {
-        self.simple_key_allowed = key_may_follow;
+    fn pass(&mut self, kind: TokenKind<'t>, bytes: usize, key_follows: bool) -> Result<(), Error> {
+        self.simple_key_allowed = key_follows;
         self.push(kind, self.mark());
         self.pos += bytes;
         Ok(())

@@ -8,7 +8,7 @@ use crate::archive::{EntryKind, Meter, TarEntry, show};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
-use crate::image::{Blobs, Opened, walk_layer};
+use crate::image::Opened;
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
@@ -20,13 +20,12 @@ const DEFAULT_CONFIGS: &str = "configs";
 
 /// Visits the files of the catalog in an image.
 pub(super) fn walk(
-    blobs: &dyn Blobs,
-    image: &Opened,
+    image: &Opened<'_>,
     visit: &mut Visit<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Fatal> {
     let folder = folder(image)?;
-    let limits = blobs.limits();
+    let limits = image.blobs.limits();
     let meter = Meter::new(limits);
     let mut later = Seen::default();
     let mut name_bytes = 0;
@@ -65,7 +64,7 @@ pub(super) fn walk(
             };
             visit(&shown, Item::Other(what))
         };
-        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
+        image.walk_layer(layer, &meter, visit, diagnostics)?;
         // After the whole layer, because whiteouts hide lower layers only.
         later.add(own);
     }
@@ -77,7 +76,7 @@ pub(super) fn walk(
 }
 
 /// Returns the catalog directory from the label.
-fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
+fn folder(image: &Opened<'_>) -> Result<Vec<u8>, Fatal> {
     let label = image.labels.get(CATALOG_KEY);
     if label.is_none() && image.labels.contains_key(MANIFESTS_KEY) {
         let hint = "use `image` instead of `catalog`, without `package`";
@@ -105,7 +104,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
     Ok(path)
 }
 
-fn no_catalog(image: &Opened, folder: &str) -> Fatal {
+fn no_catalog(image: &Opened<'_>, folder: &str) -> Fatal {
     let message = match image.labels.contains_key(CATALOG_KEY) {
         true => format!("the catalog image has no files in `/{folder}`"),
         false => format!("the image is not a catalog: it has no files in `/{folder}`"),

@@ -112,7 +112,7 @@ impl Catalog<'_> {
             Catalog::Image { image, by_reference } => {
                 let Located { blobs, root, signature } = image.as_ref();
                 let opened = image::open(blobs.as_ref(), root, diagnostics)?;
-                layers::walk(blobs.as_ref(), &opened, visit, diagnostics)?;
+                layers::walk(&opened, visit, diagnostics)?;
                 let signature = signature.clone();
                 Ok(by_reference.then(|| ImageIdentity { signature, ..opened.identity(root) }))
             }

@@ -28,13 +28,14 @@ use super::resolver::{Located, SourceResolver};
 use crate::config::{Network, Registry};
 use crate::diag::{Code, Fatal};
 use crate::failure;
+use crate::ir::json::items;
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Http, Request, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
 use retry::{Claims, LONGEST_PAUSE, Slots, pause_after, read_body, retry_after, timed};
-use serde::Deserialize;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -344,21 +345,15 @@ impl Repository<'_> {
 /// Returns the error codes (OCI distribution specification) in the body of an error. Messages are
 /// dropped, because a registry could echo secrets of the request.
 fn error_codes(response: Response, timeout: Duration) -> String {
-    #[derive(Deserialize)]
-    struct Body {
-        errors: Vec<ErrorEntry>,
-    }
-    #[derive(Deserialize)]
-    struct ErrorEntry {
-        code: String,
-    }
     let bytes = read_body(response.body, timeout, ERROR_BYTES).ok().flatten().unwrap_or_default();
-    let Ok(body) = serde_json::from_slice::<Body>(&bytes) else { return String::new() };
+    let body: Json = serde_json::from_slice(&bytes).unwrap_or_default();
+    let codes = items(&body, &["errors"]).iter().map(|error| error["code"].as_str());
+    // Without one of them, it is no such body.
+    let mut codes = codes.collect::<Option<Vec<&str>>>().unwrap_or_default();
     // The form that the specification gives codes; anything else could be text of the request.
-    let is_code = |code: &String| {
+    codes.retain(|code| {
         code.len() < 64 && code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-    };
-    let codes: Vec<String> = body.errors.into_iter().map(|e| e.code).filter(is_code).collect();
+    });
     if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) }
 }
 
