@@ -2,8 +2,7 @@
 //!
 //! Registries are not trusted: their redirects, token servers and the size and content of responses
 //! are checked. Credentials are only sent to the registry itself and to the hosts in the
-//! configuration. ARCHITECTURE.md (Decisions)
-//! says why oci-client is not used.
+//! configuration. docs/decisions.md says why oci-client is not used.
 
 mod challenge;
 mod credentials;
