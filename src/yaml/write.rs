@@ -111,7 +111,7 @@ impl Writer {
         value: &Value,
         presence: fn(&Value) -> Option<Condition>,
         indent: usize,
-        write: &dyn Fn(&mut Self, &Value),
+        write: &impl Fn(&mut Self, &Value),
     ) {
         if self.literal {
             write(self, value);
