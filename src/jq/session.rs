@@ -1,7 +1,7 @@
 //! Running the programs of one bundle over its objects, one object at a time.
 
 use super::placeholders::Placeholders;
-use super::worker::{self, Limits, Setup};
+use super::worker::{self, Limits, Request, Setup};
 use super::{Answer, Budget, Excess, ProgramError, Purpose, large_stack};
 use crate::ir::{Map, Object, Release, Value};
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -172,12 +172,6 @@ fn unexpected(program: usize) -> Stopped {
     Stopped { program, excess: Excess::Failure(reason) }
 }
 
-#[derive(Serialize)]
-struct Request<'a> {
-    programs: &'a [usize],
-    object: &'a Input<'a>,
-}
-
 impl Worker {
     /// Starts a worker process, connected only by three pipes.
     fn process(program: &PathBuf) -> io::Result<Worker> {
@@ -211,14 +205,12 @@ impl Worker {
         answers: impl Read + 'static,
         child: Option<Child>,
     ) -> Worker {
-        let requests = Box::new(BufWriter::with_capacity(1 << 16, requests));
-        Worker { requests, answers: Box::new(BufReader::new(answers)), child }
+        let answers = Box::new(BufReader::new(answers));
+        Worker { requests: Box::new(requests), answers, child }
     }
 
     fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.requests, message)?;
-        self.requests.write_all(b"\n")?;
-        self.requests.flush()
+        worker::write_line(&mut self.requests, message)
     }
 
     fn line(&mut self) -> io::Result<String> {

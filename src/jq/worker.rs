@@ -25,12 +25,11 @@ pub(super) struct Setup {
     pub(super) budget: Budget,
 }
 
-/// A later message.
-#[derive(Deserialize)]
-struct Request<'a> {
-    programs: Vec<usize>,
-    #[serde(borrow)]
-    object: &'a RawValue,
+/// A later message: the numbers of programs, and the object to run them on.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Request<P, O> {
+    pub(super) programs: P,
+    pub(super) object: O,
 }
 
 /// Serves the session on stdin and stdout. The limits of the session's budget are set permanently,
@@ -103,7 +102,7 @@ pub(super) fn serve(
         if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let request: Request<'_> = serde_json::from_slice(&line)?;
+        let request: Request<Vec<usize>, &RawValue> = serde_json::from_slice(&line)?;
         let object = parse_single(request.object.get().as_bytes()).map_err(io::Error::other)?;
         for index in request.programs {
             // Per program and object, so that many objects do not add up to the limit.
@@ -120,7 +119,8 @@ pub(super) fn serve(
     }
 }
 
-fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+/// Writes a message and flushes it.
+pub(super) fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     output.write_all(&line)?;

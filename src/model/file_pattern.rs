@@ -10,6 +10,31 @@ pub fn fits_stars(pattern: &str, text: &str) -> bool {
     matches(pattern, text, None)
 }
 
+/// Returns for each number of the first names, from 0 on, if they fit a pattern, both in segments.
+/// `**` fits any segments, other ones are compared by `fits`.
+pub fn fitting<P: AsRef<str>, N: AsRef<str>>(
+    pattern: &[P],
+    names: &[N],
+    fits: fn(&str, &str) -> bool,
+) -> Vec<bool> {
+    let mut reached = vec![false; names.len() + 1];
+    reached[0] = true;
+    // The work is bounded by the product of their lengths, which recursion is not.
+    for part in pattern.iter().map(AsRef::as_ref) {
+        let mut next = vec![false; names.len() + 1];
+        if part == "**" {
+            let first = reached.iter().position(|reached| *reached).unwrap_or(next.len());
+            next[first..].fill(true);
+        } else {
+            for (index, name) in names.iter().enumerate() {
+                next[index + 1] = reached[index] && fits(part, name.as_ref());
+            }
+        }
+        reached = next;
+    }
+    reached
+}
+
 fn matches(pattern: &str, name: &str, any_one: Option<u8>) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     // The position after the last `*` in the pattern, and how much of the name it matched so far.

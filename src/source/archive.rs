@@ -2,7 +2,7 @@
 
 use super::compression::Decoder;
 use super::digest::Hasher;
-use super::limits::{Limits, exceeded, in_bytes};
+use super::limits::{Limits, Watched, exceeded, in_bytes};
 use oci_spec::image::Digest;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -69,25 +69,12 @@ impl Meter {
     }
 }
 
-/// Counts the bytes that a decoder reads.
-pub(super) struct CountingReader<R> {
-    inner: R,
-    count: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for CountingReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count.set(self.count.get() + count as u64);
-        Ok(count)
-    }
-}
-
 /// A decompressed stream with counted and, optionally, hashed bytes.
 pub(super) struct Expanded<R: Read> {
-    decoder: Decoder<CountingReader<R>>,
+    decoder: Decoder<Watched<'static, R>>,
     meter: Rc<Meter>,
     hasher: Option<Hasher>,
+    /// Bytes that the decoder has read.
     taken: Rc<Cell<u64>>,
     given: u64,
 }
@@ -95,7 +82,11 @@ pub(super) struct Expanded<R: Read> {
 impl<R: Read> Expanded<R> {
     pub(super) fn new(stored: R, meter: &Rc<Meter>, hasher: Option<Hasher>) -> io::Result<Self> {
         let taken = Rc::new(Cell::new(0));
-        let stored = CountingReader { inner: stored, count: Rc::clone(&taken) };
+        let count = Rc::clone(&taken);
+        let stored = Watched::new(stored, move |bytes| {
+            count.set(count.get() + bytes.len() as u64);
+            Ok(())
+        });
         let decoder = Decoder::new(stored, meter.limits.zstd_window_bytes)?;
         meter.allowance.set(u64::MAX);
         Ok(Expanded { decoder, meter: Rc::clone(meter), hasher, taken, given: 0 })

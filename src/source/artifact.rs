@@ -12,7 +12,7 @@ use oci_spec::image::{Descriptor, MediaType};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::Write as _;
 
 /// An artifact with one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,10 +85,9 @@ impl SourceResolver {
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Option<String>> {
-        let found = self.target(reference).and_then(|(target, tag)| {
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
-            repository.tag_digest(&tag)
-        });
+        let found = self
+            .target(reference)
+            .and_then(|(target, tag)| self.repository(&target.name)?.tag_digest(&tag));
         let found = diagnostics.report(found)?;
         Some(found.map(|digest| digest.to_string()))
     }
@@ -105,14 +104,14 @@ impl SourceResolver {
     ) -> Option<()> {
         let pushed = self
             .target(reference)
-            .and_then(|(target, tag)| self.send(artifact, &target.name, Some(&tag)).map(|_| ()));
+            .and_then(|(target, tag)| self.send(artifact, &target.name, Some(&tag)).map(drop));
         diagnostics.report(pushed)
     }
 
     /// Pushes the blobs and the manifest of an artifact to the repository `name`, under a tag or under
     /// its digest. Returns true if the registry lists it at its subject.
     fn send(&self, artifact: &OciArtifact, name: &str, tag: Option<&str>) -> Result<bool, Fatal> {
-        let repository = self.client()?.repository(name, &self.limits)?;
+        let repository = self.repository(name)?;
         // Before the manifest: a registry may refuse one whose blobs it does not have.
         for blob in [&artifact.layer, &artifact.config] {
             repository.push_blob(&blob.descriptor, || in_file(&blob.content))?;
@@ -166,8 +165,7 @@ impl SourceResolver {
             let Document::Manifest(manifest) = document else {
                 return Err(other("is an index, not a chart".to_owned()));
             };
-            let is_wanted =
-                |layer: &&Descriptor| layer.media_type().to_string().as_str() == layer_type;
+            let is_wanted = |layer: &&Descriptor| layer.media_type().as_ref() == layer_type;
             let layers: Vec<&Descriptor> = manifest.layers().iter().filter(is_wanted).collect();
             let [layer] = layers.as_slice() else {
                 return Err(other(format!("has {} layers of type {layer_type}", layers.len())));
@@ -185,13 +183,9 @@ impl SourceResolver {
     }
 }
 
-/// Returns a temporary file with the content, at its start.
+/// Returns a temporary file with the content.
 fn in_file(content: &[u8]) -> Result<File, Fatal> {
-    let write = || -> io::Result<File> {
-        let mut file = tempfile::tempfile()?;
-        file.write_all(content)?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(file)
-    };
-    write().map_err(|error| unreadable("a temporary file", &error))
+    let file = tempfile::tempfile();
+    let written = file.and_then(|mut file| file.write_all(content).map(|()| file));
+    written.map_err(|error| unreadable("a temporary file", &error))
 }

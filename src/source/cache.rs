@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 /// A directory of blobs.
@@ -54,10 +54,8 @@ impl Cache {
         if size > most {
             return Ok(None);
         }
-        let known = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_sound = known.contains(digest.as_ref());
-        // Hashing a blob takes long, and other threads need the list meanwhile.
-        drop(known);
+        // In a statement of its own: hashing a blob takes long, and other threads need the list meanwhile.
+        let is_sound = self.known().contains(digest.as_ref());
         if !is_sound {
             let found = CheckedBlob::new(&mut file, digest, size)?.finish();
             if found.map_err(|error| unusable(&path, &error))?.is_err() {
@@ -65,7 +63,7 @@ impl Cache {
                 let _ = fs::remove_file(&path);
                 return Ok(None);
             }
-            self.remember(digest);
+            self.known().insert(digest.to_string());
             file.rewind().map_err(|error| unusable(&path, &error))?;
         }
         Ok(Some((file, size)))
@@ -98,8 +96,8 @@ impl Cache {
         self.folder.join("blobs").join(digest.algorithm().as_ref()).join(digest.digest())
     }
 
-    fn remember(&self, digest: &Digest) {
-        self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(digest.to_string());
+    fn known(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,7 +177,7 @@ impl Partial<'_> {
         let folder = path.parent().unwrap_or(&self.cache.folder);
         fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
         self.file.persist(&path).map_err(|error| unusable(&path, &error.error))?;
-        self.cache.remember(&self.digest);
+        self.cache.known().insert(self.digest.to_string());
         Ok(Ok(()))
     }
 }

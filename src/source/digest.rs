@@ -1,6 +1,7 @@
 //! Digests of blobs: naming, computing, checking.
 
 use super::failure;
+use super::limits::in_bytes;
 use crate::diag::{Code, Fatal};
 use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 use sha2::digest::DynDigest;
@@ -39,6 +40,12 @@ impl Hasher {
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
         self.state.update(bytes);
+    }
+
+    /// Returns the digest of the content and of these bytes after it.
+    pub(super) fn of(mut self, bytes: &[u8]) -> Digest {
+        self.update(bytes);
+        self.finish()
     }
 
     /// Returns the digest of the content.
@@ -82,9 +89,7 @@ pub fn digest_of(content: &[u8]) -> String {
 
 /// Returns the descriptor of a blob with this content.
 pub(super) fn descriptor_of(media_type: MediaType, content: &[u8]) -> Descriptor {
-    let mut hasher = Hasher::sha256();
-    hasher.update(content);
-    Descriptor::new(media_type, content.len() as u64, hasher.finish())
+    Descriptor::new(media_type, content.len() as u64, Hasher::sha256().of(content))
 }
 
 /// Spells bytes in lower-case hexadecimal.
@@ -107,17 +112,6 @@ pub fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String 
     hasher.finish().to_string()
 }
 
-/// The difference between a blob and its descriptor.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Mismatch {
-    /// The blob is shorter: its actual size.
-    Shorter(u64),
-    /// The blob is longer than the descriptor says; the rest was not read.
-    Longer,
-    /// The actual digest.
-    Digest(Digest),
-}
-
 /// A blob that is hashed and counted while it is read; reading past its announced size fails.
 pub(super) struct CheckedBlob<R> {
     inner: R,
@@ -133,22 +127,26 @@ impl<R: Read> CheckedBlob<R> {
         Ok(CheckedBlob { inner, hasher, digest: digest.clone(), size, read: 0 })
     }
 
-    /// Reads what is left and compares size and digest.
-    pub(super) fn finish(mut self) -> io::Result<Result<(), Mismatch>> {
+    /// Reads what is left and compares size and digest. The inner error is their difference from those in
+    /// the descriptor, in words that follow the name of the blob.
+    pub(super) fn finish(mut self) -> io::Result<Result<(), String>> {
         match read_through(&mut self, |_| {}) {
             // Past the announced size, `read` fails on purpose: that is a mismatch, not an I/O
             // error.
             Err(error) if self.read <= self.size => return Err(error),
             _ => {}
         }
+        let announced = in_bytes(self.size);
+        // The rest of a longer one was not read.
         if self.read > self.size {
-            return Ok(Err(Mismatch::Longer));
+            return Ok(Err(format!("is longer than the {announced} in its descriptor")));
         }
         if self.read < self.size {
-            return Ok(Err(Mismatch::Shorter(self.read)));
+            let found = in_bytes(self.read);
+            return Ok(Err(format!("has {found}, but its descriptor says {announced}")));
         }
         let found = self.hasher.finish();
-        Ok(if found == self.digest { Ok(()) } else { Err(Mismatch::Digest(found)) })
+        Ok(if found == self.digest { Ok(()) } else { Err(format!("has digest {found}")) })
     }
 }
 
@@ -175,7 +173,7 @@ mod tests {
         "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     const SHA512_ABC: &str = "sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
 
-    fn check(content: &[u8], digest: &str, size: u64) -> Result<(), Mismatch> {
+    fn check(content: &[u8], digest: &str, size: u64) -> Result<(), String> {
         let digest = Digest::from_str(digest).unwrap();
         CheckedBlob::new(content, &digest, size).unwrap().finish().unwrap()
     }
@@ -184,21 +182,26 @@ mod tests {
     fn both_registered_algorithms_are_checked() {
         assert_eq!(check(b"abc", SHA256_ABC, 3), Ok(()));
         assert_eq!(check(b"abc", SHA512_ABC, 3), Ok(()));
-        assert!(matches!(check(b"abd", SHA256_ABC, 3), Err(Mismatch::Digest(_))));
-        assert!(matches!(check(b"abd", SHA512_ABC, 3), Err(Mismatch::Digest(_))));
+        for digest in [SHA256_ABC, SHA512_ABC] {
+            let error = check(b"abd", digest, 3).unwrap_err();
+            assert!(error.starts_with("has digest sha") && !error.contains(digest), "{error}");
+        }
     }
 
     #[test]
     fn sizes_are_checked_before_digests() {
-        assert_eq!(check(b"abc", SHA256_ABC, 4), Err(Mismatch::Shorter(3)));
-        assert_eq!(check(b"abc", SHA256_ABC, 2), Err(Mismatch::Longer));
+        let shorter = "has 3 bytes, but its descriptor says 4 bytes".to_owned();
+        assert_eq!(check(b"abc", SHA256_ABC, 4), Err(shorter));
+        let longer = "is longer than the 2 bytes in its descriptor".to_owned();
+        assert_eq!(check(b"abc", SHA256_ABC, 2), Err(longer));
     }
 
     #[test]
     fn an_endless_blob_is_not_read_to_its_end() {
         let digest = Digest::from_str(SHA256_ABC).unwrap();
         let endless = CheckedBlob::new(io::repeat(7), &digest, 1000).unwrap();
-        assert_eq!(endless.finish().unwrap(), Err(Mismatch::Longer));
+        let longer = "is longer than the 1000 bytes in its descriptor".to_owned();
+        assert_eq!(endless.finish().unwrap(), Err(longer));
     }
 
     #[test]

@@ -42,19 +42,14 @@ pub(super) fn read(
 
     let mut tree = Tree::new(folders.clone(), limits);
     for name in &folders {
-        add(&mut tree, folder, name, limits)
+        add(&mut tree, folder, name, limits.kept_file_bytes)
             .map_err(|(path, error)| failed(shown, &path, &error))?;
     }
     named.decide(&tree, diagnostics)?.files(tree, &BTreeMap::new(), diagnostics)
 }
 
 /// Adds a directory and its contents, sorted by name.
-fn add(
-    tree: &mut Tree,
-    base: &Path,
-    name: &str,
-    limits: &Limits,
-) -> Result<(), (String, io::Error)> {
+fn add(tree: &mut Tree, base: &Path, name: &str, limit: u64) -> Result<(), (String, io::Error)> {
     // The directories on the way: a symbolic link there is recorded, and nothing below it.
     let mut path = String::new();
     for part in name.split('/') {
@@ -82,9 +77,10 @@ fn add(
             tree.add_folder(path)
         } else if kind.is_file() {
             let size = entry.metadata().map(|metadata| metadata.len());
-            size.map_err(io::Error::from).and_then(|size| {
-                tree.add_file(path, size, || read_file(entry.path(), limits.kept_file_bytes))
-            })
+            size.map_err(io::Error::from)
+                .and_then(|size| tree.check_size(path, size))
+                .and_then(|()| read_file(entry.path(), limit))
+                .and_then(|content| tree.add_file(path, content))
         } else {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
             tree.refuse(path.to_owned(), 0, what.to_owned())

@@ -6,7 +6,7 @@
 
 use super::digest::descriptor_of;
 use super::image::{self, Blobs, parse};
-use super::layout::{Loose, Wanted};
+use super::layout::Wanted;
 use super::limits::{Limits, in_bytes, read_at_most};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure};
@@ -22,9 +22,7 @@ use std::io::{Cursor, Read};
 #[serde(rename_all = "PascalCase")]
 struct SavedImage {
     config: String,
-    #[serde(default)]
     repo_tags: Option<Vec<String>>,
-    #[serde(default)]
     layers: Option<Vec<String>>,
 }
 
@@ -48,20 +46,16 @@ fn find<'e>(
     wanted: &Wanted,
     shown: &str,
 ) -> Result<&'e SavedImage, Fatal> {
-    let tags = |entry: &SavedImage| entry.repo_tags.clone().unwrap_or_default();
-    let fits = |entry: &&SavedImage| match wanted {
-        Wanted::Only => true,
+    let fits = |entry: &&SavedImage| {
+        let tags: Vec<&str> = entry.repo_tags.iter().flatten().map(String::as_str).collect();
         // The digest of the configuration is what Docker shows as the image ID.
-        Wanted::Digest(digest) => config_of(entry) == digest.digest(),
-        Wanted::Named { exact, loose, .. } => tags(entry).iter().any(|name| {
-            exact.contains(name)
-                || matches!(loose, Loose::TagOfAny(tag)
-                    if name.rsplit_once(':').is_some_and(|(_, its)| its == tag))
-        }),
+        let is = |digest: &Digest| config_of(entry) == digest.digest();
+        wanted.choices.iter().any(|choice| choice.fits(&tags, is))
     };
 
     let found: Vec<&SavedImage> = entries.iter().filter(fits).collect();
-    let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
+    let names = entries.iter().flat_map(|entry| entry.repo_tags.iter().flatten());
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let has = match names.as_slice() {
         [] => "use `@sha256:…` with the digest of an image configuration: the images have no names"
             .to_owned(),

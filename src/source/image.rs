@@ -2,7 +2,7 @@
 
 use super::archive::{Expanded, Meter, TarEntry, show, walk};
 use super::compression::Compression;
-use super::digest::{CheckedBlob, Hasher, Mismatch};
+use super::digest::{CheckedBlob, Hasher};
 use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::signature::Attachment;
@@ -57,8 +57,7 @@ const DEEPEST_INDEX: usize = 8;
 /// Returns true for descriptors of manifests and indexes, which registries store separately from
 /// blobs.
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
-    let media_type = descriptor.media_type().to_string();
-    MANIFEST_TYPES.contains(&media_type.as_str())
+    MANIFEST_TYPES.contains(&descriptor.media_type().as_ref())
 }
 
 /// Returns the compression of a layer media type; `None` if it is not a layer.
@@ -87,29 +86,30 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let opened = open(blobs, root, diagnostics)?;
-    let Opened { layers, labels, .. } = &opened;
-    let named = Folders::from_labels(labels)?;
-    let unpacked = |folders, found: &mut Diagnostics| unpack(blobs, layers, folders, found);
+    let named = Folders::from_labels(&opened.labels)?;
+    let unpacked = |folders, found: &mut Diagnostics| opened.unpack(folders, found);
     let (tree, decided) = named.find(unpacked, diagnostics)?;
 
-    let files = decided.files(tree, labels, diagnostics)?;
+    let files = decided.files(tree, &opened.labels, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
 
 /// An image of one platform: the descriptors of its manifest and of its configuration, its layers
 /// in order and its labels.
-pub(super) struct Opened {
+pub(super) struct Opened<'b> {
+    pub(super) blobs: &'b dyn Blobs,
     pub(super) descriptor: Descriptor,
     pub(super) layers: Vec<Layer>,
     config: Descriptor,
     pub(super) labels: BTreeMap<String, String>,
 }
 
-impl Opened {
+impl Opened<'_> {
     /// Returns the identity of the image found at `root`.
     pub(super) fn identity(&self, root: &Descriptor) -> ImageIdentity {
         let Opened { descriptor, layers, config, .. } = self;
         let is_index = descriptor.digest() != root.digest();
+        let of = |blob: &Descriptor| (blob.digest().to_string(), blob.size());
         ImageIdentity {
             digest: descriptor.digest().to_string(),
             size: descriptor.size(),
@@ -118,20 +118,78 @@ impl Opened {
                 .platform()
                 .as_ref()
                 .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
-            config: (config.digest().to_string(), config.size()),
-            layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+            config: of(config),
+            layers: layers.iter().map(|layer| of(&layer.descriptor)).collect(),
             signature: None,
         }
+    }
+
+    /// Applies all layers to a tree that keeps `folders`.
+    fn unpack(&self, folders: Vec<String>, diagnostics: &mut Diagnostics) -> Result<Tree, Fatal> {
+        let limits = self.blobs.limits();
+        let mut tree = Tree::new(folders, limits);
+        // One for all layers: ten bombs of a tenth of the limit are a bomb.
+        let meter = Meter::new(limits);
+        for (number, layer) in self.layers.iter().enumerate() {
+            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
+            self.walk_layer(layer, &meter, visit, diagnostics)?;
+        }
+        Ok(tree)
+    }
+
+    /// Visits the entries of a layer, checked; what was made of them is of no use after an error.
+    pub(super) fn walk_layer(
+        &self,
+        layer: &Layer,
+        meter: &Rc<Meter>,
+        visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Fatal> {
+        let stored = self.blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
+        let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
+        // Of the content as unpacked; the descriptor has the digest of what is stored.
+        let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
+        let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
+        let compression = stream.compression();
+        let (stream, outcome) = walk(stream, meter, visit);
+        // A layer over the limit is not read to its end, so its digest is unknown.
+        if let Err(error) = &outcome
+            && is_exceeded(error)
+        {
+            return Err(too_much(format!("{}: {error}", layer.name)));
+        }
+        // A blob that does not match its descriptor explains why it cannot be unpacked.
+        let (stored, diff_id) = stream.into_parts();
+        check(stored, &layer.name)?;
+        outcome.map_err(|error| broken(&layer.name, &error))?;
+        if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
+            && *expected != found
+        {
+            let name = &layer.name;
+            let message = format!(
+                "{name}: content digest {found} does not match {expected} in the image \
+                    configuration"
+            );
+            return Err(failure(Code::BlobMismatch, message, "build or copy the image again"));
+        }
+        if compression != layer.compression {
+            let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
+            let message =
+                format!("{}: it is {found}, but its media type is `{stated}`", layer.name);
+            let hint = "build the image again: other tools may reject this layer";
+            diagnostics.push(Diagnostic::warning(Code::LayerType, message).hint(hint));
+        }
+        Ok(())
     }
 }
 
 /// Reads manifest and configuration of the image that `root` describes; `root` may describe an
 /// index.
-pub(super) fn open(
-    blobs: &dyn Blobs,
+pub(super) fn open<'b>(
+    blobs: &'b dyn Blobs,
     root: &Descriptor,
     diagnostics: &mut Diagnostics,
-) -> Result<Opened, Fatal> {
+) -> Result<Opened<'b>, Fatal> {
     let (descriptor, manifest) = resolve(blobs, root)?;
     let mut layers = layers(&manifest, blobs.limits(), diagnostics)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
@@ -159,7 +217,7 @@ pub(super) fn open(
         }
     }
 
-    Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
+    Ok(Opened { blobs, descriptor, layers, config: manifest.config().clone(), labels })
 }
 
 /// Follows indexes to the manifest of one image.
@@ -237,8 +295,8 @@ pub(super) fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<
 
 /// Reads a manifest or an index.
 pub(super) fn read_document(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Document, Fatal> {
-    let media_type = descriptor.media_type().to_string();
-    let is_index = match media_type.as_str() {
+    let media_type = descriptor.media_type().as_ref();
+    let is_index = match media_type {
         OCI_INDEX | DOCKER_INDEX => true,
         OCI_MANIFEST | DOCKER_MANIFEST => false,
         other => return Err(unknown_media_type(descriptor.digest(), other)),
@@ -283,7 +341,7 @@ struct RootFs {
 
 fn read_config(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Config, Fatal> {
     // Artifacts keep something else in this place; their layers decide whether they are read.
-    if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
+    if !matches!(descriptor.media_type().as_ref(), OCI_CONFIG | DOCKER_CONFIG) {
         return Ok(Config::default());
     }
     let bytes = read_small(blobs, descriptor)?;
@@ -324,7 +382,7 @@ pub(super) fn copy(
     let mut checked = CheckedBlob::new(reader, descriptor.digest(), descriptor.size())?;
     // The check reports blobs that are too long.
     let outcome = io::copy(&mut checked, to);
-    check(checked, &name, descriptor.size())?;
+    check(checked, &name)?;
     outcome.map_err(|error| broken(&name, &error)).map(|_| ())
 }
 
@@ -335,12 +393,6 @@ pub(super) struct Layer {
     diff_id: Option<Digest>,
     /// The name in messages.
     name: String,
-}
-
-impl Layer {
-    fn size(&self) -> u64 {
-        self.descriptor.size()
-    }
 }
 
 /// Returns the layers of a manifest, all of media types that are understood.
@@ -360,10 +412,10 @@ fn layers(
     let mut layers = Vec::new();
     let mut size = 0_u64;
     for (index, descriptor) in manifest.layers().iter().enumerate() {
-        let media_type = descriptor.media_type().to_string();
+        let media_type = descriptor.media_type().as_ref();
         // Reported for all layers together.
-        let Some(compression) = layer_compression(&media_type) else {
-            problems.push(*unknown_media_type(descriptor.digest(), &media_type));
+        let Some(compression) = layer_compression(media_type) else {
+            problems.push(*unknown_media_type(descriptor.digest(), media_type));
             continue;
         };
         // The sizes are not trusted: a sum that wraps around would be below the limit.
@@ -385,83 +437,12 @@ fn layers(
     Ok(layers)
 }
 
-/// Applies all layers to a tree that keeps `folders`.
-fn unpack(
-    blobs: &dyn Blobs,
-    layers: &[Layer],
-    folders: Vec<String>,
-    diagnostics: &mut Diagnostics,
-) -> Result<Tree, Fatal> {
-    let mut tree = Tree::new(folders, blobs.limits());
-    // One for all layers: ten bombs of a tenth of the limit are a bomb.
-    let meter = Meter::new(blobs.limits());
-    for (number, layer) in layers.iter().enumerate() {
-        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
-        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
-    }
-    Ok(tree)
-}
-
-/// Visits the entries of a layer, checked; what was made of them is of no use after an error.
-pub(super) fn walk_layer(
-    blobs: &dyn Blobs,
-    layer: &Layer,
-    meter: &Rc<Meter>,
-    visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Fatal> {
-    let (digest, size) = (layer.descriptor.digest(), layer.size());
-    let stored = blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
-    let stored = CheckedBlob::new(stored, digest, size)?;
-    // Of the content as unpacked; the descriptor has the digest of what is stored.
-    let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
-    let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
-    let compression = stream.compression();
-    let (stream, outcome) = walk(stream, meter, visit);
-    // A layer over the limit is not read to its end, so its digest is unknown.
-    if let Err(error) = &outcome
-        && is_exceeded(error)
-    {
-        return Err(too_much(format!("{}: {error}", layer.name)));
-    }
-    // A blob that does not match its descriptor explains why it cannot be unpacked.
-    let (stored, diff_id) = stream.into_parts();
-    check(stored, &layer.name, size)?;
-    outcome.map_err(|error| broken(&layer.name, &error))?;
-    if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
-        && *expected != found
-    {
-        let name = &layer.name;
-        let message = format!(
-            "{name}: content digest {found} does not match {expected} in the image \
-                    configuration"
-        );
-        return Err(failure(Code::BlobMismatch, message, "build or copy the image again"));
-    }
-    if compression != layer.compression {
-        let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
-        let message = format!("{}: it is {found}, but its media type is `{stated}`", layer.name);
-        let hint = "build the image again: other tools may reject this layer";
-        diagnostics.push(Diagnostic::warning(Code::LayerType, message).hint(hint));
-    }
-    Ok(())
-}
-
 /// Reads a blob to its end and compares it with its descriptor.
-fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Fatal> {
-    let announced = in_bytes(size);
-    let message = match blob.finish().map_err(|error| broken(name, &error))? {
-        Ok(()) => return Ok(()),
-        Err(Mismatch::Shorter(found)) => {
-            format!("{name} has {}, but its descriptor says {announced}", in_bytes(found))
-        }
-        Err(Mismatch::Longer) => {
-            format!("{name} is longer than the {announced} in its descriptor")
-        }
-        Err(Mismatch::Digest(found)) => format!("{name} has digest {found}"),
-    };
-    let hint = "copy the image again: the blob is corrupt, truncated or a different one";
-    Err(failure(Code::BlobMismatch, message, hint))
+fn check<R: Read>(blob: CheckedBlob<R>, name: &str) -> Result<(), Fatal> {
+    blob.finish().map_err(|error| broken(name, &error))?.map_err(|difference| {
+        let hint = "copy the image again: the blob is corrupt, truncated or a different one";
+        failure(Code::BlobMismatch, format!("{name} {difference}"), hint)
+    })
 }
 
 fn missing(name: &str) -> Fatal {

@@ -49,69 +49,84 @@ enum Files {
     Tar(Box<Tarball>),
 }
 
-/// Selects an image of a layout.
+/// Selects an image of a layout or an archive.
 #[derive(Debug)]
-pub(super) enum Wanted {
+pub(super) struct Wanted {
+    /// The name in messages.
+    shown: String,
+    /// The first that an image fits selects it.
+    pub(super) choices: Vec<Choice>,
+}
+
+/// A way to select an image.
+#[derive(Debug)]
+pub(super) enum Choice {
     /// The only one.
     Only,
     /// The one with this digest.
     Digest(Digest),
-    /// The one with a name.
-    Named {
-        /// The name in messages.
-        shown: String,
-        /// The accepted names.
-        exact: Vec<String>,
-        /// Fallback if there is no exact match and exactly one image matches it.
-        loose: Loose,
-    },
+    /// The one with this name.
+    Name(String),
+    /// One that is known by this tag only.
+    BareTag(String),
+    /// One of any repository with this tag.
+    TagOfAny(String),
 }
 
-/// A second-best name.
-#[derive(Debug)]
-pub(super) enum Loose {
-    /// An image known by this tag only.
-    BareTag(String),
-    /// An image of any repository with this tag.
-    TagOfAny(String),
-    None,
+impl Choice {
+    /// Returns true if an image with these names, and perhaps a digest, fits.
+    pub(super) fn fits(&self, names: &[&str], is: impl FnOnce(&Digest) -> bool) -> bool {
+        match self {
+            Choice::Only => true,
+            Choice::Digest(digest) => is(digest),
+            Choice::Name(name) => names.contains(&name.as_str()),
+            Choice::BareTag(tag) => {
+                names.contains(&tag.as_str()) && !names.iter().any(|name| name.contains('/'))
+            }
+            Choice::TagOfAny(tag) => {
+                names.iter().any(|name| name.rsplit_once(':').is_some_and(|(_, own)| own == tag))
+            }
+        }
+    }
 }
 
 impl Wanted {
     /// Returns the image of a reference, of whose name `rest` comes after the mirror's prefix.
     pub(super) fn mirrored(reference: &Reference, rest: &str) -> Self {
         if let Some(digest) = &reference.digest {
-            return Wanted::Digest(digest.clone());
+            return Wanted::digest(digest.clone());
         }
         let tag = reference.tag.clone().unwrap_or_default();
         let shown = format!("{}:{tag}", reference.name);
-        let mut exact = vec![shown.clone()];
+        let mut choices = vec![Choice::Name(shown.clone())];
         // A layout for one repository has its images under their tags alone.
-        let loose = if rest.is_empty() {
-            exact.push(tag);
-            Loose::None
+        if rest.is_empty() {
+            choices.push(Choice::Name(tag));
         } else {
-            exact.push(format!("{rest}:{tag}"));
-            Loose::BareTag(tag)
-        };
-        Wanted::Named { shown, exact, loose }
+            choices.extend([Choice::Name(format!("{rest}:{tag}")), Choice::BareTag(tag)]);
+        }
+        Wanted { shown, choices }
+    }
+
+    fn digest(digest: Digest) -> Self {
+        Wanted { shown: digest.to_string(), choices: vec![Choice::Digest(digest)] }
     }
 
     /// Parses the suffix of a path: empty, `:TAG`, `:NAME` or `@DIGEST`.
     pub(super) fn of_suffix(suffix: &str) -> Result<Self, Fatal> {
         if suffix.is_empty() {
-            return Ok(Wanted::Only);
+            return Ok(Wanted { shown: String::new(), choices: vec![Choice::Only] });
         }
         if let Some((_, digest)) = suffix.rsplit_once('@') {
-            return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
+            return Digest::try_from(digest).map(Wanted::digest).map_err(|error| {
                 let digest = digest.escape_debug();
                 let hint = "write `sha256:` and 64 lower-case hexadecimal digits";
                 failure(Code::InvalidReference, format!("invalid digest `{digest}`: {error}"), hint)
             });
         }
         let name = suffix.trim_start_matches(':').to_owned();
-        let loose = Loose::TagOfAny(name.clone());
-        Ok(Wanted::Named { shown: name.clone(), exact: vec![name], loose })
+        let choices = vec![Choice::Name(name.clone()), Choice::TagOfAny(name.clone())];
+        Ok(Wanted { shown: name, choices })
     }
 }
 
@@ -209,36 +224,27 @@ impl Layout {
         diagnostics: &mut Diagnostics,
     ) -> Result<Descriptor, Fatal> {
         let all = index.manifests();
-        match wanted {
-            Wanted::Only => self.the_one(all.iter().collect(), all),
-            Wanted::Digest(digest) => {
-                let found = match all.iter().find(|entry| entry.digest() == digest) {
-                    Some(found) => Some(found.clone()),
-                    None => self.find_nested(all, digest)?,
-                };
-                found.ok_or_else(|| self.not_found(digest.as_ref(), all))
-            }
-            Wanted::Named { shown, exact, loose } => {
-                for name in exact {
-                    let named: Vec<_> =
-                        all.iter().filter(|entry| names(entry).contains(&name.as_str())).collect();
-                    if !named.is_empty() {
-                        return self.the_one(named, all);
+        for choice in &wanted.choices {
+            let fits =
+                |entry: &&Descriptor| choice.fits(&names(entry), |digest| entry.digest() == digest);
+            let found: Vec<&Descriptor> = all.iter().filter(fits).collect();
+            match choice {
+                Choice::Digest(digest) if found.is_empty() => {
+                    if let Some(found) = self.find_nested(all, digest)? {
+                        return Ok(found);
                     }
                 }
-
-                // No entry has a full name of the image: a tag or a part of the name may still match.
-                let named: Vec<_> = all.iter().filter(|entry| loose.matches(entry)).collect();
-                if named.is_empty() {
-                    return Err(self.not_found(shown, all));
+                Choice::Name(_) | Choice::BareTag(_) | Choice::TagOfAny(_) if found.is_empty() => {}
+                _ => {
+                    let found = self.the_one(found, all)?;
+                    if let Choice::BareTag(_) = choice {
+                        diagnostics.push(self.bare_tag(&wanted.shown));
+                    }
+                    return Ok(found);
                 }
-                let found = self.the_one(named, all)?;
-                if matches!(loose, Loose::BareTag(_)) {
-                    diagnostics.push(self.bare_tag(shown));
-                }
-                Ok(found)
             }
         }
+        Err(self.not_found(&wanted.shown, all))
     }
 
     /// Returns the image that several entries name: the same image twice, or one image for several
@@ -278,8 +284,8 @@ impl Layout {
         digest: &Digest,
     ) -> Result<Option<Descriptor>, Fatal> {
         let is_index = |entry: &Descriptor| {
-            entry.media_type().to_string().contains("index")
-                || entry.media_type().to_string().contains("manifest.list")
+            let media_type: &str = entry.media_type().as_ref();
+            media_type.contains("index") || media_type.contains("manifest.list")
         };
         let mut queue: Vec<Descriptor> =
             entries.iter().filter(|entry| is_index(entry)).cloned().collect();
@@ -350,8 +356,8 @@ impl Blobs for Layout {
         }
 
         let is_bundle = |entry: &&Descriptor| {
-            let artifact = entry.artifact_type().as_ref().map(ToString::to_string);
-            artifact.is_some_and(|artifact| may_have_signatures(&artifact))
+            let artifact = entry.artifact_type().as_ref();
+            artifact.is_some_and(|artifact| may_have_signatures(artifact.as_ref()))
         };
         let mut found = Vec::new();
         for entry in entries.filter(is_bundle).take(MOST_REFERRERS) {
@@ -362,21 +368,6 @@ impl Blobs for Layout {
             }
         }
         Ok(found)
-    }
-}
-
-impl Loose {
-    fn matches(&self, entry: &Descriptor) -> bool {
-        let names = names(entry);
-        match self {
-            Loose::BareTag(tag) => {
-                names.contains(&tag.as_str()) && !names.iter().any(|name| name.contains('/'))
-            }
-            Loose::TagOfAny(tag) => {
-                names.iter().any(|name| name.rsplit_once(':').is_some_and(|(_, t)| t == tag))
-            }
-            Loose::None => false,
-        }
     }
 }
 

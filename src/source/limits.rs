@@ -45,15 +45,10 @@ pub struct Limits {
 
 impl Limits {
     /// Counts a name of `length` bytes that is remembered; `names` is the subject of the error.
-    pub(super) fn count_name(
-        &self,
-        counted: &mut u64,
-        length: usize,
-        names: &str,
-    ) -> io::Result<()> {
+    pub(super) fn count_name(&self, sum: &mut u64, length: usize, names: &str) -> io::Result<()> {
         // Approximate cost of a node, in addition to its path.
-        *counted += length as u64 + 64;
-        if *counted > self.name_bytes {
+        *sum += length as u64 + 64;
+        if *sum > self.name_bytes {
             let limit = in_bytes(self.name_bytes);
             return Err(exceeded(format!("{names} are longer than {limit} in total")));
         }
@@ -96,6 +91,29 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
 }
 
+/// A reader that shows all bytes to a function before they are used. An error of the function ends
+/// reading.
+pub(super) struct Watched<'w, R> {
+    pub(super) inner: R,
+    watch: Box<Watch<'w>>,
+}
+
+type Watch<'w> = dyn FnMut(&[u8]) -> io::Result<()> + 'w;
+
+impl<'w, R: Read> Watched<'w, R> {
+    pub(super) fn new(inner: R, watch: impl FnMut(&[u8]) -> io::Result<()> + 'w) -> Self {
+        Watched { inner, watch: Box::new(watch) }
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        (self.watch)(&buffer[..count])?;
+        Ok(count)
+    }
+}
+
 /// Reads to the end; `None` if there are more than `limit` bytes.
 pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
@@ -105,11 +123,9 @@ pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<V
 
 /// Formats a number of bytes, exactly or in the largest unit that loses nothing.
 pub(super) fn in_bytes(count: u64) -> String {
-    match count {
-        0 => "0 bytes".to_owned(),
-        c if c % GIB == 0 => format!("{} GiB", c / GIB),
-        c if c % MIB == 0 => format!("{} MiB", c / MIB),
-        c if c % 1024 == 0 => format!("{} KiB", c / 1024),
-        c => format!("{c} bytes"),
+    let units = [("GiB", GIB), ("MiB", MIB), ("KiB", 1024)];
+    match units.iter().find(|(_, size)| count > 0 && count.is_multiple_of(*size)) {
+        Some((unit, size)) => format!("{} {unit}", count / size),
+        None => format!("{count} bytes"),
     }
 }

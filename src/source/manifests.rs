@@ -1,10 +1,10 @@
 //! Manifests in files and directories.
 
 use super::limits::{Limits, in_bytes, read_at_most};
+use super::yaml_files::has_ending;
 use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostics};
 use crate::regular_file;
-use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use walkdir::WalkDir;
@@ -51,35 +51,28 @@ pub fn manifests(
     }
 
     let root = Path::new(path);
-    match fs::metadata(root) {
-        Ok(metadata) if metadata.is_dir() => {
-            let walk = WalkDir::new(root).follow_links(false).sort_by_file_name();
-            let mut count = 0;
-            for entry in walk {
-                let entry = match entry {
-                    Ok(entry) => entry,
-                    Err(error) => {
-                        take(path.to_owned(), Err(io::Error::from(error)));
-                        continue;
-                    }
-                };
-                let name = entry.path().extension().and_then(|end| end.to_str());
-                if !entry.file_type().is_file() || !matches!(name, Some("yaml" | "yml" | "json")) {
-                    continue;
-                }
+    if !root.is_dir() {
+        take(path.to_owned(), open(root));
+        return files;
+    }
+
+    let mut count = 0;
+    for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() && has_ending(entry.path()) => {
                 count += 1;
                 if count > limits.kept_files {
                     break;
                 }
                 take(entry.path().display().to_string(), open(entry.path()));
             }
-            if count > limits.kept_files {
-                let message = format!("`{path}` has more than {} manifests", limits.kept_files);
-                diagnostics.push(*failure(Code::SourceLimit, message, "pass a subdirectory"));
-            }
+            Ok(_) => {}
+            Err(error) => take(path.to_owned(), Err(io::Error::from(error))),
         }
-        _ => take(path.to_owned(), open(root)),
     }
-
+    if count > limits.kept_files {
+        let message = format!("`{path}` has more than {} manifests", limits.kept_files);
+        diagnostics.push(*failure(Code::SourceLimit, message, "pass a subdirectory"));
+    }
     files
 }

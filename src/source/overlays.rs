@@ -36,27 +36,24 @@ impl SourceResolver {
         let limit = self.limits.kept_file_bytes;
         let mut files: Vec<OverlayFile> = Vec::new();
         for (index, overlay) in overlays.iter().enumerate() {
-            let span = overlay.span.clone();
-            let phase = overlay.phase;
-            let switch = overlay.switch.as_ref().map(|name| name.text.clone());
+            let Overlay { span, phase, .. } = overlay;
+            let file = |name, content, inline| OverlayFile {
+                name,
+                content,
+                phase: *phase,
+                switch: overlay.switch.as_ref().map(|name| name.text.clone()),
+                inline,
+                span: span.clone(),
+            };
             let text = match &overlay.source {
                 OverlaySource::Path(path) => {
                     let read = yaml_files::read(path, &self.base, limit, OVERLAY)
-                        .map_err(|problem| Box::new(problem.at(&span)));
+                        .map_err(|problem| Box::new(problem.at(span)));
                     for (name, content) in diagnostics.report(read).unwrap_or_default() {
-                        if let Some(first) = files.iter().find(|file| file.name == name) {
-                            diagnostics.push(twice(&name, &span, &first.span));
-                            continue;
+                        match files.iter().find(|file| file.name == name) {
+                            Some(first) => diagnostics.push(twice(&name, span, &first.span)),
+                            None => files.push(file(name, content, None)),
                         }
-                        let (span, switch) = (span.clone(), switch.clone());
-                        files.push(OverlayFile {
-                            name,
-                            content,
-                            phase,
-                            switch,
-                            inline: None,
-                            span,
-                        });
                     }
                     continue;
                 }
@@ -64,14 +61,8 @@ impl SourceResolver {
                 // JSON is YAML.
                 OverlaySource::Object(object) => format!("{object:#}\n"),
             };
-            files.push(OverlayFile {
-                name: format!("[[bundle.overlay]] {}", index + 1),
-                content: text.into_bytes(),
-                phase,
-                switch,
-                inline: Some(span.clone()),
-                span,
-            });
+            let name = format!("[[bundle.overlay]] {}", index + 1);
+            files.push(file(name, text.into_bytes(), Some(span.clone())));
         }
         files
     }

@@ -2,7 +2,7 @@
 
 use super::failure;
 use crate::diag::{Code, Fatal};
-use crate::ir::ImageReference;
+use crate::ir::{ImageParts, ImageReference};
 use oci_spec::image::Digest;
 use std::net::Ipv6Addr;
 use std::str::FromStr as _;
@@ -46,19 +46,12 @@ impl Reference {
 
         let whole = "write HOST/REPOSITORY:TAG or HOST/REPOSITORY@sha256:… with 64 lower-case \
             hexadecimal digits";
-        let (rest, digest) = match text.split_once('@') {
-            None => (text, None),
-            Some((rest, digest)) => match Digest::from_str(digest) {
-                Ok(digest) => (rest, Some(digest)),
-                Err(error) => return invalid(&error.to_string(), whole),
-            },
+        let ImageParts { repository: name, tag, digest } = ImageParts::of(text);
+        let digest = match digest.map(Digest::from_str).transpose() {
+            Ok(digest) => digest,
+            Err(error) => return invalid(&error.to_string(), whole),
         };
-        let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
-        let (name, tag) = match colon {
-            Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
-            None if digest.is_none() => (rest, Some("latest")),
-            None => (rest, None),
-        };
+        let tag = tag.or(digest.is_none().then_some("latest"));
         let (host, repository) = name.split_once('/').unwrap_or_default();
         if repository.len() > LONGEST_REPOSITORY {
             let why = format!("the repository has more than {LONGEST_REPOSITORY} characters");
@@ -97,16 +90,19 @@ impl Reference {
     pub(super) fn is_below(&self, prefix: &str) -> bool {
         // Docker Hub's own images have two spellings, and a policy may use either.
         let names = [self.usual_name(), usual_spelling(&self.name, false)];
-        let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        prefix.is_empty() || names.iter().any(|name| name.strip_prefix(prefix).is_some_and(ends))
+        prefix.is_empty() || names.iter().any(|name| below(name, prefix).is_some())
     }
 
     /// Returns the part of the name after `prefix`, which must end on a `/` boundary; empty when
     /// `prefix` is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {
-        let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
-        if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+        below(&self.name, prefix.trim_end_matches('/'))
     }
+}
+
+fn below<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
+    let rest = name.strip_prefix(prefix)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
 /// Returns a prefix of names in its usual spelling.

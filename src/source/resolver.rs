@@ -24,11 +24,11 @@ use std::sync::OnceLock;
 pub struct SourceResolver {
     pub(super) base: PathBuf,
     pub(super) mirrors: Vec<Mirror>,
-    registries: Vec<Registry>,
-    network: Network,
+    pub(super) registries: Vec<Registry>,
+    pub(super) network: Network,
     pub(super) limits: Limits,
     pub(super) access: Access,
-    client: OnceLock<Result<Client, Fatal>>,
+    pub(super) client: OnceLock<Result<Client, Fatal>>,
     verifications: Vec<Verification>,
     policy: OnceLock<Result<Policy, Fatal>>,
 }
@@ -101,6 +101,8 @@ impl SourceResolver {
         diagnostics: &mut Diagnostics,
     ) -> Option<BundleFiles> {
         let mut start = diagnostics.mark();
+        // Paths of arguments are relative to the working directory, those of bundles.toml to its folder.
+        let base = |span| if is_argument(span) { Path::new("") } else { self.base.as_path() };
         // The image of a bundle that a catalog named at an earlier revision.
         let mut edges = pin.and_then(|pin| pin.edges).cloned();
         let (outcome, span) = match source {
@@ -123,17 +125,14 @@ impl SourceResolver {
                 (files, &wanted.catalog.span)
             }
             Source::Manifests(manifests) => {
-                // Paths of arguments are relative to the working directory, those of bundles.toml
-                // to its folder.
-                let base = if is_argument(&manifests.span) { Path::new("") } else { &self.base };
+                let base = base(&manifests.span);
                 return own_manifests::read(manifests, base, &self.limits, diagnostics);
             }
             Source::Image { reference, span } => {
                 (self.read_image(reference, pin, diagnostics), span)
             }
             Source::Path { path, span } => {
-                let base = if is_argument(span) { Path::new("") } else { self.base.as_path() };
-                (local::read(path, base, &self.limits, diagnostics), span)
+                (local::read(path, base(span), &self.limits, diagnostics), span)
             }
         };
         let files = diagnostics.report(outcome);
@@ -237,24 +236,10 @@ impl SourceResolver {
         Ok(Located { blobs: Box::new(layout), root, signature: None })
     }
 
-    fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Fatal> {
-        let repository = self.client()?.repository(&reference.name, &self.limits)?;
-        let root = repository.manifest(reference)?;
-        Ok(Located { blobs: Box::new(repository), root, signature: None })
-    }
-
     /// Returns the `[[verify]]` tables, with their keys read.
     pub(super) fn policy(&self) -> Result<&Policy, Fatal> {
         let read = self.policy.get_or_init(|| Policy::read(&self.verifications, &self.base));
         read.as_ref().map_err(Clone::clone)
-    }
-
-    pub(super) fn client(&self) -> Result<&Client, Fatal> {
-        // On first use: a build from local bundles needs neither credentials nor proxies.
-        let made = self.client.get_or_init(|| {
-            Client::new(&self.registries, self.base.clone(), &self.network, self.access.clone())
-        });
-        made.as_ref().map_err(Clone::clone)
     }
 }
 

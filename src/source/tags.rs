@@ -66,8 +66,4 @@ impl SourceResolver {
         }
         self.tags_in(&reference.name)
     }
-
-    fn tags_in(&self, name: &str) -> Result<Vec<String>, Fatal> {
-        self.client()?.repository(name, &self.limits)?.tags()
-    }
 }

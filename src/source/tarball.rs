@@ -66,7 +66,7 @@ impl Tarball {
             if other && !is_exceeded(&error) {
                 return Ok(tarball);
             }
-            return Err(broken(&format!("`{shown}`"), &error));
+            return Err(tarball.broken(&error));
         }
         if tarball.content() == TarContent::Unknown
             && let Some(root) = common_root(tarball.files.keys().chain(&folders))
@@ -101,7 +101,7 @@ impl Tarball {
     /// Opens a file in it; `None` when it has none of this path.
     pub(super) fn open(&self, file: &str) -> Result<Option<Box<dyn Read>>, Fatal> {
         let Some((position, size)) = self.files.get(&self.inside(file)) else { return Ok(None) };
-        let failed = |error: io::Error| broken(&format!("`{}`", self.shown), &error);
+        let failed = |error: io::Error| self.broken(&error);
         if self.compressed {
             let mut stream = self.stream(&Meter::new(&self.limits))?;
             // There is no seeking in a compressed stream; few files of an archive are opened.
@@ -131,7 +131,7 @@ impl Tarball {
         let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
         let meter = Meter::new(&self.limits);
         let (_, outcome) = walk(self.stream(&meter)?, &meter, &mut |entry| tree.apply(entry, 0));
-        outcome.map_err(|error| broken(&format!("`{}`", self.shown), &error))?;
+        outcome.map_err(|error| self.broken(&error))?;
         Ok(tree)
     }
 
@@ -148,8 +148,11 @@ impl Tarball {
     }
 
     fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Fatal> {
-        Expanded::new(self.stored()?, meter, None)
-            .map_err(|error| broken(&format!("`{}`", self.shown), &error))
+        Expanded::new(self.stored()?, meter, None).map_err(|error| self.broken(&error))
+    }
+
+    fn broken(&self, error: &io::Error) -> Fatal {
+        broken(&format!("`{}`", self.shown), error)
     }
 }
 

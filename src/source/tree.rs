@@ -85,33 +85,28 @@ impl Tree {
             return Ok(());
         }
         let position = self.position(&path);
-        if path.len() > LONGEST_PATH {
-            return match position {
-                Position::Outside => Ok(()),
-                _ => Err(exceeded(format!("a path of the bundle has {} bytes", path.len()))),
-            };
-        }
-
-        if climbs && position != Position::Outside {
-            return self.refuse(path, layer, climbing(&entry.path));
-        }
         if position == Position::Outside {
-            self.apply_outside(path, entry, layer)
-        } else {
-            let node = match &entry.kind {
-                EntryKind::Folder => Node::Folder,
-                EntryKind::File if position == Position::Inside => {
-                    self.check_size(&path, entry.size)?;
-                    Node::File(Rc::new(entry.read()?))
-                }
-                // Above the kept directories: a file in their place, whose content does not matter.
-                EntryKind::File => Node::File(Rc::default()),
-                EntryKind::HardLink(target) => self.linked(&path, target)?,
-                EntryKind::Symlink(target) => Node::Symlink(target.clone()),
-                EntryKind::Special(what) => Node::Refused(format!("is {what}")),
-            };
-            self.insert(path, layer, node)
+            return self.apply_outside(path, entry, layer);
         }
+        if path.len() > LONGEST_PATH {
+            return Err(exceeded(format!("a path of the bundle has {} bytes", path.len())));
+        }
+        let node = match &entry.kind {
+            _ if climbs => {
+                Node::Refused(format!("is written with `..`, as `{}`", show(&entry.path)))
+            }
+            EntryKind::Folder => Node::Folder,
+            EntryKind::File if position == Position::Inside => {
+                self.check_size(&path, entry.size)?;
+                Node::File(Rc::new(entry.read()?))
+            }
+            // Above the kept directories: a file in their place, whose content does not matter.
+            EntryKind::File => Node::File(Rc::default()),
+            EntryKind::HardLink(target) => self.linked(&path, target)?,
+            EntryKind::Symlink(target) => Node::Symlink(target.clone()),
+            EntryKind::Special(what) => Node::Refused(format!("is {what}")),
+        };
+        self.insert(path, layer, node)
     }
 
     /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
@@ -122,6 +117,9 @@ impl Tree {
         entry: &TarEntry<'_>,
         layer: usize,
     ) -> io::Result<()> {
+        if path.len() > LONGEST_PATH {
+            return Ok(());
+        }
         // Later entries may write into a kept directory through a link outside of it.
         if let Some(target) = self.through_symlinks(&path)?
             && self.position(&target) != Position::Outside
@@ -142,15 +140,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds a regular file of `size` bytes that `read` gets.
-    pub(super) fn add_file(
-        &mut self,
-        path: &[u8],
-        size: u64,
-        read: impl FnOnce() -> io::Result<Vec<u8>>,
-    ) -> io::Result<()> {
-        self.check_size(path, size)?;
-        let content = read()?;
+    /// Adds a regular file, of which [`check_size`](Self::check_size) has accepted the size.
+    pub(super) fn add_file(&mut self, path: &[u8], content: Vec<u8>) -> io::Result<()> {
         self.insert(path.to_vec(), 0, Node::File(Rc::new(content)))
     }
 
@@ -246,7 +237,8 @@ impl Tree {
         self.limits.count_name(&mut self.name_bytes, length, "its file names and links")
     }
 
-    fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
+    /// Returns an error if the content of a file would be too large, alone or with all others.
+    pub(super) fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
         let (file, all) = (self.limits.kept_file_bytes, self.limits.kept_bytes);
         if size > file {
             let (path, size, limit) = (show(path), in_bytes(size), in_bytes(file));
@@ -392,8 +384,4 @@ pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {
         }
     }
     (parts.join(&b'/'), climbs)
-}
-
-fn climbing(path: &[u8]) -> String {
-    format!("is written with `..`, as `{}`", show(path))
 }

@@ -26,7 +26,8 @@ pub(super) fn are_at(path: &Path) -> bool {
     })
 }
 
-fn has_ending(path: &Path) -> bool {
+/// Returns true for names of YAML and JSON files.
+pub(super) fn has_ending(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|end| ENDINGS.contains(&end))
 }
 

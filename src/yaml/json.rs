@@ -7,12 +7,8 @@ use std::borrow::Cow;
 /// The next expected token in an open list or map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
-    Items {
-        first: bool,
-    },
-    Keys {
-        first: bool,
-    },
+    Item,
+    Key,
     /// The value of a key.
     Value,
 }
@@ -24,6 +20,8 @@ pub(super) struct Parser<'t> {
     line: usize,
     line_start: usize,
     open: Vec<Open>,
+    /// True at the beginning of a list or map, which has no comma.
+    first: bool,
     state: State,
 }
 
@@ -45,6 +43,7 @@ impl<'t> Parser<'t> {
             line: start.line,
             line_start: start.line_start,
             open: Vec::new(),
+            first: false,
             state: State::Start,
         }
     }
@@ -78,37 +77,41 @@ impl<'t> Parser<'t> {
             Some(Open::Value) => {
                 self.expect(b':', "`:`")?;
                 self.skip_space();
-                self.replace(Open::Keys { first: false });
+                self.replace(Open::Key);
                 self.value()
             }
-            Some(Open::Items { first }) => {
-                if self.byte() == Some(b']') {
-                    return self.close(Event::SequenceEnd);
-                }
-                self.separator(first, "`,` or `]`")?;
-                self.replace(Open::Items { first: false });
-                self.value()
-            }
-            Some(Open::Keys { first }) => {
-                if self.byte() == Some(b'}') {
-                    return self.close(Event::MappingEnd);
-                }
-                self.separator(first, "`,` or `}`")?;
+            Some(Open::Item) if self.next_in(b']', "`,` or `]`")? => self.value(),
+            Some(Open::Item) => self.close(Event::SequenceEnd),
+            Some(Open::Key) if self.next_in(b'}', "`,` or `}`")? => {
                 self.replace(Open::Value);
                 self.string()
             }
+            Some(Open::Key) => self.close(Event::MappingEnd),
         }
+    }
+
+    /// Returns true if a list or map that ends with `end` goes on, after the comma.
+    fn next_in(&mut self, end: u8, expected: &str) -> Result<bool, Error> {
+        let is_first = std::mem::take(&mut self.first);
+        if self.byte() == Some(end) {
+            return Ok(false);
+        }
+        if !is_first {
+            self.expect(b',', expected)?;
+            self.skip_space();
+        }
+        Ok(true)
     }
 
     fn value(&mut self) -> Next<'t> {
         let mark = self.mark();
         match self.byte() {
             Some(b'[') => {
-                self.enter(Open::Items { first: true })?;
+                self.enter(Open::Item)?;
                 Ok((Event::SequenceStart { anchor: 0 }, mark))
             }
             Some(b'{') => {
-                self.enter(Open::Keys { first: true })?;
+                self.enter(Open::Key)?;
                 Ok((Event::MappingStart { anchor: 0 }, mark))
             }
             Some(b'"') => self.string(),
@@ -122,6 +125,7 @@ impl<'t> Parser<'t> {
         }
         self.pos += 1;
         self.open.push(open);
+        self.first = true;
         Ok(())
     }
 
@@ -139,14 +143,6 @@ impl<'t> Parser<'t> {
         if let Some(last) = self.open.last_mut() {
             *last = open;
         }
-    }
-
-    fn separator(&mut self, first: bool, expected: &str) -> Result<(), Error> {
-        if !first {
-            self.expect(b',', expected)?;
-            self.skip_space();
-        }
-        Ok(())
     }
 
     /// Scans a number, `true`, `false` or `null`.

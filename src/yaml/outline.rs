@@ -71,12 +71,12 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
         let leaf = |text, start| Node { key: None, start, text, children: Vec::new() };
         let mut node = match events.next() {
             Some(Ok((Event::DocumentStart(_) | Event::DocumentEnd, _))) => continue,
-            Some(Ok((Event::SequenceStart { .. }, start))) => {
-                open.push(Open { node: leaf(None, start), is_map: false, key: None });
-                continue;
-            }
-            Some(Ok((Event::MappingStart { .. }, start))) => {
-                open.push(Open { node: leaf(None, start), is_map: true, key: None });
+            Some(Ok((
+                begun @ (Event::SequenceStart { .. } | Event::MappingStart { .. }),
+                start,
+            ))) => {
+                let is_map = matches!(begun, Event::MappingStart { .. });
+                open.push(Open { node: leaf(None, start), is_map, key: None });
                 continue;
             }
             Some(Ok((Event::Scalar { text, .. }, start))) => leaf(Some(text), start),

@@ -72,11 +72,11 @@ impl<'t> Parser<'t> {
             State::IndentlessEntry => self.indentless_entry(),
             State::BlockKey => self.block_key(),
             State::BlockValue => self.block_value(),
-            State::FlowEntry { first } => self.flow_entry(first),
+            State::FlowEntry { first } => self.flow_entry(first, false),
             State::PairKey => self.key_in_flow(&TokenKind::FlowSequenceEnd, State::PairValue),
             State::PairValue => self.value_in_flow(&TokenKind::FlowSequenceEnd, State::PairEnd),
             State::PairEnd => self.pair_end(),
-            State::FlowKey { first } => self.flow_key(first),
+            State::FlowKey { first } => self.flow_entry(first, true),
             State::FlowValue => {
                 let next_key = State::FlowKey { first: false };
                 self.value_in_flow(&TokenKind::FlowMappingEnd, next_key)
@@ -104,12 +104,7 @@ impl<'t> Parser<'t> {
     }
 
     fn document_content(&mut self, explicit: bool) -> Next<'t> {
-        let token = self.scanner.peek()?;
-        let empty = matches!(
-            token.kind,
-            TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::StreamEnd
-        );
-        if explicit && empty {
+        if self.scanner.peek()?.kind.ends_document() && explicit {
             self.state = State::DocumentEnd;
             return self.empty_here();
         }
@@ -159,12 +154,11 @@ impl<'t> Parser<'t> {
         // In either order, each at most once.
         let (anchor, tag) = self.properties()?;
 
+        let (list, map) = (Event::SequenceStart { anchor }, Event::MappingStart { anchor });
         let token = self.scanner.peek()?;
         let (event, state) = match token.kind {
             // A list at the indentation of its key, which is how kubectl and Helm write lists.
-            TokenKind::BlockEntry if indentless => {
-                (Event::SequenceStart { anchor }, State::IndentlessEntry)
-            }
+            TokenKind::BlockEntry if indentless => (list, State::IndentlessEntry),
             TokenKind::Plain(_) | TokenKind::Quoted(_) => {
                 let Token { kind, .. } = self.scanner.take()?;
                 self.leave();
@@ -175,18 +169,10 @@ impl<'t> Parser<'t> {
                 };
                 return Ok((Event::Scalar { text, style, anchor, tag }, start));
             }
-            TokenKind::FlowSequenceStart => {
-                (Event::SequenceStart { anchor }, State::FlowEntry { first: true })
-            }
-            TokenKind::FlowMappingStart => {
-                (Event::MappingStart { anchor }, State::FlowKey { first: true })
-            }
-            TokenKind::BlockSequenceStart if block => {
-                (Event::SequenceStart { anchor }, State::BlockEntry)
-            }
-            TokenKind::BlockMappingStart if block => {
-                (Event::MappingStart { anchor }, State::BlockKey)
-            }
+            TokenKind::FlowSequenceStart => (list, State::FlowEntry { first: true }),
+            TokenKind::FlowMappingStart => (map, State::FlowKey { first: true }),
+            TokenKind::BlockSequenceStart if block => (list, State::BlockEntry),
+            TokenKind::BlockMappingStart if block => (map, State::BlockKey),
             // An anchor or a tag alone has an empty value.
             _ if anchor != 0 || tag.is_some() => {
                 self.leave();
@@ -328,23 +314,37 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn flow_entry(&mut self, first: bool) -> Next<'t> {
-        self.flow_separator(first, &TokenKind::FlowSequenceEnd, "`,` or `]`")?;
+    /// Parses an entry of a flow list or map, after the comma before it; a leading comma is an error.
+    fn flow_entry(&mut self, first: bool, is_map: bool) -> Next<'t> {
+        let (end, closed) = match is_map {
+            true => (TokenKind::FlowMappingEnd, Event::MappingEnd),
+            false => (TokenKind::FlowSequenceEnd, Event::SequenceEnd),
+        };
+        if !first && !self.scanner.peek()?.kind.is(&end) {
+            let Token { kind, mark } = self.scanner.take()?;
+            if !matches!(kind, TokenKind::FlowEntry) {
+                let expected = format!("`,` or {}", end.spelled());
+                return Err(self.unexpected(&expected, &kind, mark));
+            }
+        }
+
         let token = self.scanner.peek()?;
         let mark = token.mark;
-        match token.kind {
-            TokenKind::FlowSequenceEnd => {
-                self.scanner.take()?;
-                self.close(Event::SequenceEnd, mark)
-            }
-            TokenKind::Key => {
-                self.scanner.take()?;
-                self.enter(mark)?;
-                self.state = State::PairKey;
-                Ok((Event::MappingStart { anchor: 0 }, mark))
-            }
-            _ => self.nested(State::FlowEntry { first: false }, false, false),
+        if token.kind.is(&end) {
+            self.scanner.take()?;
+            return self.close(closed, mark);
         }
+        if !matches!(token.kind, TokenKind::Key) {
+            let next = State::FlowEntry { first: false };
+            return self.nested(if is_map { State::MissingFlowValue } else { next }, false, false);
+        }
+        self.scanner.take()?;
+        if is_map {
+            return self.key_in_flow(&end, State::FlowValue);
+        }
+        self.enter(mark)?;
+        self.state = State::PairKey;
+        Ok((Event::MappingStart { anchor: 0 }, mark))
     }
 
     /// Parses a key in a flow collection that ends with `end`; the value follows as `then`.
@@ -374,41 +374,6 @@ impl<'t> Parser<'t> {
         self.open.pop();
         self.state = State::FlowEntry { first: false };
         Ok((Event::MappingEnd, mark))
-    }
-
-    fn flow_key(&mut self, first: bool) -> Next<'t> {
-        self.flow_separator(first, &TokenKind::FlowMappingEnd, "`,` or `}`")?;
-        let token = self.scanner.peek()?;
-        let mark = token.mark;
-        match token.kind {
-            TokenKind::FlowMappingEnd => {
-                self.scanner.take()?;
-                self.close(Event::MappingEnd, mark)
-            }
-            TokenKind::Key => {
-                self.scanner.take()?;
-                self.key_in_flow(&TokenKind::FlowMappingEnd, State::FlowValue)
-            }
-            _ => self.nested(State::MissingFlowValue, false, false),
-        }
-    }
-
-    /// Reads the comma between two entries of a flow collection; a leading comma is an error.
-    fn flow_separator(
-        &mut self,
-        first: bool,
-        end: &TokenKind<'_>,
-        expected: &str,
-    ) -> Result<(), Error> {
-        let token = self.scanner.peek()?;
-        if first || token.kind.is(end) {
-            return Ok(());
-        }
-        let Token { kind, mark } = self.scanner.take()?;
-        match kind {
-            TokenKind::FlowEntry => Ok(()),
-            other => Err(self.unexpected(expected, &other, mark)),
-        }
     }
 
     /// `end` is the end of the document.

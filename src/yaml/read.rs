@@ -204,21 +204,19 @@ impl Builder<'_> {
         };
         // A tag of YAML's own types must agree with the text; any other makes it a string.
         let resolved = scalar::resolve(text);
+        let value = match &resolved {
+            Some(Scalar::Value(value)) => Some(value),
+            _ => None,
+        };
         let agrees = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some("int") => matches!(
-                resolved,
-                Some(Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
-            ),
+            Some("int") => matches!(value, Some(Value::Number(Number::Int(_) | Number::Uint(_)))),
             // resolve.go converts an int64, and only that, for `!!float`.
-            Some("float") => matches!(
-                resolved,
-                Some(
-                    Scalar::Value(Value::Number(Number::Int(_) | Number::Float(_)))
-                        | Scalar::NotJson(_)
-                )
-            ),
-            Some("bool") => matches!(resolved, Some(Scalar::Value(Value::Bool(_)))),
-            Some("null") => matches!(resolved, Some(Scalar::Value(Value::Null))),
+            Some("float") => {
+                matches!(value, Some(Value::Number(Number::Int(_) | Number::Float(_))))
+                    || matches!(resolved, Some(Scalar::NotJson(_)))
+            }
+            Some("bool") => matches!(value, Some(Value::Bool(_))),
+            Some("null") => matches!(value, Some(Value::Null)),
             // go-yaml decodes a timestamp into its text; here the text is not checked further.
             Some("timestamp") => resolved.is_none(),
             Some("binary") => {

@@ -146,10 +146,7 @@ impl<'t> Scanner<'t> {
             .simple_keys
             .iter()
             .position(|key| key.possible && key.awaited && key.token == taken);
-        match head {
-            Some(index) => self.is_key_possible(index),
-            None => Ok(false),
-        }
+        head.map_or(Ok(false), |index| self.is_key_possible(index))
     }
 
     /// Returns true if the key of a nesting level is still possible at the current position.
@@ -191,6 +188,13 @@ impl<'t> Scanner<'t> {
             }
         }
         Ok(())
+    }
+
+    /// Begins a scalar, an alias or the property of a value, which may all be a key.
+    fn begin_scalar(&mut self) -> Result<Mark, Error> {
+        self.save_simple_key(false)?;
+        self.simple_key_allowed = false;
+        Ok(self.mark())
     }
 
     /// Discards the possible key of the current nesting level.
@@ -300,13 +304,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// Passes an indicator of some bytes, after which a simple key may follow or not.
-    fn pass(
-        &mut self,
-        kind: TokenKind<'t>,
-        bytes: usize,
-        key_may_follow: bool,
-    ) -> Result<(), Error> {
-        self.simple_key_allowed = key_may_follow;
+    fn pass(&mut self, kind: TokenKind<'t>, bytes: usize, key_follows: bool) -> Result<(), Error> {
+        self.simple_key_allowed = key_follows;
         self.push(kind, self.mark());
         self.pos += bytes;
         Ok(())

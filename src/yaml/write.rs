@@ -8,7 +8,7 @@
 use super::expression::Scope;
 use super::{certificate, expression, image};
 use crate::escape::is_hidden;
-use crate::ir::{Condition, Expr, Map, Number, Part, Value};
+use crate::ir::{Condition, Expr, Map, Number, Part, Value, ValuesPath};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -99,31 +99,36 @@ impl Writer {
 
     fn entries(&mut self, map: &Map, indent: usize) {
         for (key, value) in map {
-            self.entry(key, value, indent);
+            self.guarded(value, Value::presence, indent, &|writer, value| {
+                writer.present_entry(key, value, indent);
+            });
         }
     }
 
-    fn entry(&mut self, key: &str, value: &Value, indent: usize) {
+    /// Writes an entry or an item with `write`, in a guard if its value is not always present.
+    fn guarded(
+        &mut self,
+        value: &Value,
+        presence: fn(&Value) -> Option<Condition>,
+        indent: usize,
+        write: &impl Fn(&mut Self, &Value),
+    ) {
         if self.literal {
-            self.present_entry(key, value, indent);
+            write(self, value);
         } else if let Value::When(when) = value {
-            let content = Some(&when.1);
-            self.guard(&when.0, content, indent, |writer| writer.entry(key, &when.1, indent));
-        } else if let Some(condition) = value.presence() {
-            self.guard(&condition, Some(value), indent, |writer| {
-                writer.present_entry(key, value, indent);
+            self.guard(&when.0, Some(&when.1), indent, |writer| {
+                writer.guarded(&when.1, presence, indent, write);
             });
+        } else if let Some(condition) = presence(value) {
+            self.guard(&condition, Some(value), indent, |writer| write(writer, value));
         } else {
-            self.present_entry(key, value, indent);
+            write(self, value);
         }
     }
 
     fn present_entry(&mut self, key: &str, value: &Value, indent: usize) {
         if let Value::Expr(Expr::Entries(path)) = value {
-            self.indent(indent);
-            let path = self.scope.values(path);
-            let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
-            return;
+            return self.lines_of(path, indent);
         }
 
         let spelled = spelled(key);
@@ -154,20 +159,9 @@ impl Writer {
 
     fn items(&mut self, items: &[Value], indent: usize) {
         for item in items {
-            self.item(item, indent);
-        }
-    }
-
-    fn item(&mut self, item: &Value, indent: usize) {
-        if self.literal {
-            self.present_item(item, indent);
-        } else if let Value::When(when) = item {
-            let content = Some(&when.1);
-            self.guard(&when.0, content, indent, |writer| writer.item(&when.1, indent));
-        } else if let Some(condition) = item.item_presence() {
-            self.guard(&condition, Some(item), indent, |writer| writer.present_item(item, indent));
-        } else {
-            self.present_item(item, indent);
+            self.guarded(item, Value::item_presence, indent, &|writer, item| {
+                writer.present_item(item, indent);
+            });
         }
     }
 
@@ -183,11 +177,7 @@ impl Writer {
                     && items.first().is_some_and(|item| item.item_presence().is_some());
                 self.nested_item(indent, guarded, |writer| writer.items(items, indent + 2));
             }
-            Value::Expr(Expr::Values(path)) => {
-                self.indent(indent);
-                let path = self.scope.values(path);
-                let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
-            }
+            Value::Expr(Expr::Values(path)) => self.lines_of(path, indent),
             _ => {
                 self.indent(indent);
                 self.out.push('-');
@@ -268,16 +258,20 @@ impl Writer {
         }
     }
 
+    /// Writes the lines of a value.
+    fn lines_of(&mut self, path: &ValuesPath, indent: usize) {
+        self.indent(indent);
+        // `toYaml` writes lists and maps without indentation, over several lines.
+        let path = self.scope.values(path);
+        let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {indent} }}}}");
+    }
+
     fn expression(&mut self, expr: &Expr, indent: usize) {
         let pipeline = match expr {
             Expr::Concat(parts) => return self.concatenation(parts),
             Expr::Values(path) | Expr::Entries(path) => {
-                // `toYaml` writes lists and maps without indentation, over several lines.
                 self.out.push('\n');
-                self.indent(indent + 2);
-                let path = self.scope.values(path);
-                let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
-                return;
+                return self.lines_of(path, indent + 2);
             }
             // Quoted, like all strings of expressions: a namespace may be `123`, base64 text
             // `1e10`.

@@ -86,12 +86,13 @@ impl Diagnostics {
 
     /// Returns true if there is an error since `mark`.
     pub fn has_errors_since(&self, mark: Mark) -> bool {
-        has_errors(self.list.get(mark.0..).unwrap_or_default())
+        let later = self.list.get(mark.0..).unwrap_or_default();
+        later.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
-        has_errors(&self.list)
+        self.has_errors_since(Mark(0))
     }
 
     /// Returns `None` if there is an error since `mark`, for a stage that has no value after one.
@@ -155,10 +156,6 @@ impl Diagnostics {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
-}
-
-fn has_errors(list: &[Diagnostic]) -> bool {
-    list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 impl Extend<Diagnostic> for Diagnostics {

@@ -48,11 +48,6 @@ impl Path {
     pub fn last_key(&self) -> Option<&str> {
         self.keys().last().copied()
     }
-
-    /// Returns true if `other` is this path or below it.
-    pub fn holds(&self, other: &Path) -> bool {
-        other.0.starts_with(&self.0)
-    }
 }
 
 impl Step {

@@ -2,7 +2,7 @@
 
 use super::Identity;
 use super::field_path::Path;
-use crate::file_pattern::fits_stars;
+use crate::file_pattern::{fits_stars, fitting};
 use std::fmt;
 
 /// A pattern `KIND[/[NAMESPACE/]NAME][:PATH]` or `PATH`, where a path begins with a dot. `*` matches any
@@ -53,7 +53,8 @@ impl Pattern {
     /// Returns true if the pattern matches a path of an object.
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
         let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
-        self.matches_object(id) && below(&self.path, &labels)
+        // A path also matches everything below it.
+        self.matches_object(id) && fitting(&self.path, &labels, fits_stars).contains(&true)
     }
 
     /// Returns true if the pattern matches an object, or paths of it.
@@ -98,21 +99,6 @@ fn segments(path: &str) -> Result<Vec<String>, String> {
     }
 
     Ok(found)
-}
-
-/// Returns true if the pattern matches a prefix of the labels.
-fn below(pattern: &[String], labels: &[String]) -> bool {
-    match pattern.split_first() {
-        None => true,
-        Some((any, rest)) if any == "**" => {
-            // All lengths are tried, and several `**` multiply them: patterns are the user's own,
-            // paths short.
-            (0..=labels.len()).any(|skip| below(rest, &labels[skip..]))
-        }
-        Some((first, rest)) => labels
-            .split_first()
-            .is_some_and(|(label, labels)| fits_stars(first, label) && below(rest, labels)),
-    }
 }
 
 /// A pattern for changes to ignore.

@@ -1,5 +1,6 @@
 //! The ConfigMaps, Secrets and claims that the spec of a pod references.
 
+use super::json::{is_true, items, text};
 use serde_json::Value as Json;
 
 /// A reference from a pod to an object in its namespace.
@@ -40,9 +41,9 @@ pub fn pod_references(spec: &Json) -> Vec<PodReference<'_>> {
     let mut all = Vec::new();
     // The API server refuses ephemeral containers in the template of a workload.
     for field in ["initContainers", "containers"] {
-        for (index, container) in items(spec, field) {
+        for (index, container) in items(spec, &[field]).iter().enumerate() {
             let path = format!(".{field}[{index}]");
-            for (index, variable) in items(container, "env") {
+            for (index, variable) in items(container, &["env"]).iter().enumerate() {
                 let Some(from) = variable.get("valueFrom") else { continue };
                 let path = format!("{path}.env[{index}].valueFrom");
                 let first = all.len();
@@ -51,16 +52,16 @@ pub fn pod_references(spec: &Json) -> Vec<PodReference<'_>> {
                 // Of this variable only; those before it are in the same list.
                 all[first..].iter_mut().for_each(|reference| reference.variable = name);
             }
-            for (index, from) in items(container, "envFrom") {
+            for (index, from) in items(container, &["envFrom"]).iter().enumerate() {
                 add(field, from, &ENV_FROM, &format!("{path}.envFrom[{index}]"), &mut all);
             }
         }
     }
 
-    for (index, volume) in items(spec, "volumes") {
+    for (index, volume) in items(spec, &["volumes"]).iter().enumerate() {
         let path = format!(".volumes[{index}]");
         add("volumes", volume, &VOLUMES, &path, &mut all);
-        for (index, part) in volume.get("projected").into_iter().flat_map(|p| items(p, "sources")) {
+        for (index, part) in items(volume, &["projected", "sources"]).iter().enumerate() {
             let path = format!("{path}.projected.sources[{index}]");
             add("volumes", part, &PROJECTED, &path, &mut all);
         }
@@ -79,22 +80,18 @@ fn add<'j>(
 ) {
     for (source, kind, name) in sources {
         let Some(reference) = from.get(source) else { continue };
-        let Some(name) = reference.get(name).and_then(Json::as_str).filter(|n| !n.is_empty())
-        else {
+        let name = text(reference, &[name]);
+        if name.is_empty() {
             continue;
-        };
+        }
         // `items` maps keys to files of a volume, `key` is the one of an environment variable.
-        let mapped = items(reference, "items").filter_map(|(_, item)| item.get("key")?.as_str());
+        let mapped =
+            items(reference, &["items"]).iter().filter_map(|item| item.get("key")?.as_str());
         let keys = mapped.chain(reference.get("key").and_then(Json::as_str)).collect();
-        let optional = reference.get("optional").and_then(Json::as_bool) == Some(true);
+        let optional = is_true(reference, &["optional"]);
         let path = format!("{path}.{source}");
         all.push(PodReference { kind, name, keys, variable: None, optional, field, path });
     }
-}
-
-/// Returns the items of a list with their indexes; none if the field is not a list.
-fn items<'j>(json: &'j Json, key: &str) -> impl Iterator<Item = (usize, &'j Json)> + use<'j> {
-    json.get(key).and_then(Json::as_array).into_iter().flatten().enumerate()
 }
 
 #[cfg(test)]

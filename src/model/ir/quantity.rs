@@ -21,31 +21,22 @@ pub fn quantity(value: &Json) -> Option<f64> {
     let decimal = format!("{sign}0{whole}.{fraction}0");
     let number: f64 = decimal.parse().ok().filter(|_| !text.is_empty())?;
 
-    let factor = match unit {
-        "" => 1.0,
-        // A quotient is rounded once, so that `1100m` is the same number as `1.1`.
-        "n" => return Some(number / 1e9),
-        "u" => return Some(number / 1e6),
-        "m" => return Some(number / 1e3),
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        "E" => 1e18,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        "Pi" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        "Ei" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => {
-            // After `E`, which alone is exa.
-            let exponent: i64 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
-            return format!("{decimal}e{exponent}").parse().ok();
-        }
-    };
-    Some(number * factor)
+    // Powers of thousands and of 1024 are exact. A quotient is rounded once, so that `1100m` is the
+    // same number as `1.1`.
+    let power = |units: &[&str]| (1..).zip(units).find(|(_, one)| **one == unit).map(|(at, _)| at);
+    if let Some(power) = power(&["k", "M", "G", "T", "P", "E"]) {
+        Some(number * 1e3_f64.powi(power))
+    } else if let Some(power) = power(&["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]) {
+        Some(number * 1024_f64.powi(power))
+    } else if let Some(power) = power(&["m", "u", "n"]) {
+        Some(number / 1e3_f64.powi(power))
+    } else if unit.is_empty() {
+        Some(number)
+    } else {
+        // After `E`, which alone is exa.
+        let exponent: i64 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
+        format!("{decimal}e{exponent}").parse().ok()
+    }
 }
 
 /// Splits a text after its leading digits.

@@ -165,12 +165,6 @@ impl Value {
         self.has(|_| true)
     }
 
-    /// Returns true if the value depends on values of the chart, or on a certificate that it
-    /// generates: on more than name and namespace of the release.
-    pub fn reads_values(&self) -> bool {
-        self.has(Expr::reads_values)
-    }
-
     /// Returns true if the value contains a condition, or such an expression.
     pub(super) fn has(&self, wanted: fn(&Expr) -> bool) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! Ranges of versions as OLM writes them.
 
-use semver::{BuildMetadata, Prerelease, Version};
+use semver::Version;
 use std::cmp::Ordering;
 
 /// A range such as `>=1.0.0 <2.0.0 || 3.x`: comparisons joined by spaces must all hold, groups
@@ -140,13 +140,7 @@ fn wildcard(version: &str) -> Option<(Version, Version)> {
         }
         _ => return None,
     };
-    let version = |(major, minor)| Version {
-        major,
-        minor,
-        patch: 0,
-        pre: Prerelease::EMPTY,
-        build: BuildMetadata::EMPTY,
-    };
+    let version = |(major, minor)| Version::new(major, minor, 0);
     Some((version(first), version(next)))
 }
 

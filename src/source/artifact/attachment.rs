@@ -13,9 +13,6 @@ use std::str::FromStr as _;
 /// Attached documents of one type that are read.
 const MOST_ATTACHMENTS: usize = 16;
 
-/// Media type and content of a configuration that says nothing.
-const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
-
 /// A document to attach to an artifact.
 pub struct Attachment<'a> {
     /// Its media type, which is the type of the artifact as well.
@@ -50,8 +47,8 @@ impl OciArtifact {
             "config": {},
             "rootfs": { "type": "layers", "diff_ids": [layer.descriptor.digest()] },
         });
-        let config_type = MediaType::ImageConfig.to_string();
-        let config = Blob::new((&config_type, config.to_string().into_bytes()));
+        let config = config.to_string().into_bytes();
+        let config = Blob::new((MediaType::ImageConfig.as_ref(), config));
         let mut described = json!(layer.descriptor);
         described["annotations"] = json!(annotations);
         Self::of(config, layer, Json::Null, json!({ "layers": [described] }))
@@ -64,8 +61,8 @@ impl OciArtifact {
         annotations: &BTreeMap<String, String>,
         subject: &OciArtifact,
     ) -> Self {
-        let (empty, braces) = EMPTY;
-        let config = Blob::new((empty, braces.to_vec()));
+        // A configuration that says nothing.
+        let config = Blob::new((MediaType::EmptyJSON.as_ref(), b"{}".to_vec()));
         let layer = Blob::new((media_type, content));
         let more = json!({ "subject": subject.descriptor, "annotations": annotations });
         Self::of(config, layer, json!(media_type), more)
@@ -85,7 +82,7 @@ impl SourceResolver {
         diagnostics: &mut Diagnostics,
     ) -> Option<bool> {
         let attached = self.target(reference).and_then(|(target, _)| {
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            let repository = self.repository(&target.name)?;
             let digest = subject.descriptor.digest();
             if repository.referrers(digest, true)?.iter().any(|found| attachment.is(found)) {
                 return Ok(false);
@@ -118,7 +115,7 @@ impl SourceResolver {
             return Some(Vec::new());
         }
         let read = Reference::parse(reference).and_then(|reference| {
-            let repository = self.client()?.repository(&reference.name, &self.limits)?;
+            let repository = self.repository(&reference.name)?;
             let Some(subject) = &reference.digest else { return Ok(Vec::new()) };
             let found = repository.referrers(subject, false)?;
             let is_wanted = |found: &&Json| {

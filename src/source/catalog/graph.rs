@@ -32,7 +32,7 @@ pub(super) fn choose<'c>(
     source: &CatalogSource,
 ) -> Result<Choice<'c>, Fatal> {
     let (name, entries) = channel(contents, source)?;
-    let channel = Channel { name, entries, contents };
+    let channel = Channel::new(name, entries, contents);
     // Without a version the head of the channel is meant, as in a Subscription.
     let bundle = match &source.version {
         None => channel.head(source)?,
@@ -111,12 +111,25 @@ struct Channel<'c> {
     name: &'c str,
     entries: &'c [ChannelEntry],
     contents: &'c Contents,
+    /// The versions of its bundles, by name; those that the catalog does not have or that state none are
+    /// left out.
+    versions: BTreeMap<&'c str, Version>,
 }
 
 impl<'c> Channel<'c> {
+    fn new(name: &'c str, entries: &'c [ChannelEntry], contents: &'c Contents) -> Self {
+        let bundles = entries.iter().filter_map(|entry| {
+            let bundle = contents.bundles.get(entry.name.as_str())?;
+            // A bundle without a valid version matters only as the head, and `choose` reports it
+            // then.
+            Some((entry.name.as_str(), version(bundle).ok()?))
+        });
+        Channel { name, entries, contents, versions: bundles.collect() }
+    }
+
     /// Returns the only head.
     fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Fatal> {
-        let heads = heads(self.entries, &self.versions());
+        let heads = self.heads();
         let bundles = &self.contents.bundles;
         if let [head] = heads.as_slice()
             && let Some(bundle) = bundles.get(head.name.as_str())
@@ -159,8 +172,7 @@ impl<'c> Channel<'c> {
 
     /// Returns the bundle of a requested version.
     fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Fatal> {
-        let versions = self.versions();
-        let all = || versions.iter().map(|(name, version)| (*name, version));
+        let all = || self.versions.iter().map(|(name, version)| (*name, version));
         let mut fitting: Vec<(&str, &Version)> = match request {
             VersionRequest::Exact(wanted) => {
                 // Versions with build metadata are different bundles of one version.
@@ -174,7 +186,8 @@ impl<'c> Channel<'c> {
             }
             VersionRequest::Range(range) => {
                 // A bundle from which no upgrade leads to the head would be a dead end.
-                let reachable = reachable(self.entries, &versions);
+                let heads = self.heads().into_iter().map(|head| head.name.as_str());
+                let reachable = self.leading_to(heads.collect());
                 let inside = || {
                     all().filter(|(name, version)| {
                         reachable.contains(name) && range.matches(version)
@@ -209,26 +222,14 @@ impl<'c> Channel<'c> {
             [] => (
                 Code::VersionNotFound,
                 format!("the channel `{name}` has no version {request}"),
-                self.others(request, &versions),
+                self.others(request),
             ),
         };
         Err(Diagnostic::error(code, message).at(span).hint(hint).into())
     }
 
-    /// Returns the versions of the channel's bundles, by name; those that the catalog does not have
-    /// or that state none are left out.
-    fn versions(&self) -> BTreeMap<&'c str, Version> {
-        let bundles = self.entries.iter().filter_map(|entry| {
-            let bundle = self.contents.bundles.get(entry.name.as_str())?;
-            // A bundle without a valid version matters only as the head, and `choose` reports it
-            // then.
-            Some((entry.name.as_str(), version(bundle).ok()?))
-        });
-        bundles.collect()
-    }
-
     /// Describes the available versions, for a hint.
-    fn others(&self, request: &VersionRequest, versions: &BTreeMap<&str, Version>) -> String {
+    fn others(&self, request: &VersionRequest) -> String {
         let fits = |version: &Version| match request {
             VersionRequest::Exact(wanted) => version.cmp_precedence(wanted).is_eq(),
             VersionRequest::Range(range) => range.matches(version),
@@ -241,7 +242,7 @@ impl<'c> Channel<'c> {
                     bundle.and_then(|bundle| version(bundle).ok()).is_some_and(|v| fits(&v))
                 })
         });
-        let mut all: Vec<&Version> = versions.values().collect();
+        let mut all: Vec<&Version> = self.versions.values().collect();
         // Highest first: `around` bisects the list.
         all.sort_unstable_by(|a, b| b.cmp(a));
         let near = around(&all, &asked(request));
@@ -265,6 +266,60 @@ impl<'c> Channel<'c> {
         }
 
         hint
+    }
+
+    /// Returns the entries that no other one replaces or skips (operator-registry: the model's channel
+    /// head). Where these are several, those that another of them skips by its range are none.
+    fn heads(&self) -> Vec<&'c ChannelEntry> {
+        let Channel { entries, versions, .. } = self;
+        let covered: BTreeSet<&str> = entries.iter().flat_map(ChannelEntry::replaced).collect();
+        let mut seen = BTreeSet::new();
+        // A channel may list an entry twice, which is one head all the same.
+        let heads: Vec<&ChannelEntry> = entries
+            .iter()
+            .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))
+            .collect();
+        // Ranges are expensive to compare and matter only where there is a choice.
+        if heads.len() < 2 {
+            return heads;
+        }
+        let ranges: Vec<(&ChannelEntry, Option<VersionRange>)> =
+            heads.iter().map(|entry| (*entry, range(entry))).collect();
+        let skipped = |head: &ChannelEntry| {
+            let Some(version) = versions.get(head.name.as_str()) else { return false };
+            ranges.iter().any(|(other, range)| {
+                other.name != head.name
+                && range.as_ref().is_some_and(|range| range.contains(version))
+                // A range that reaches above its own bundle skips nothing there.
+                && versions.get(other.name.as_str()).is_some_and(|own| version < own)
+            })
+        };
+        heads.iter().copied().filter(|head| !skipped(head)).collect()
+    }
+
+    /// Returns the entries from which upgrades lead to one of the bundles `waiting`, these included.
+    fn leading_to(&self, mut waiting: Vec<&'c str>) -> BTreeSet<&'c str> {
+        let Channel { entries, versions, .. } = self;
+        let by_name: BTreeMap<&str, &ChannelEntry> =
+            entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+        let mut reached = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            let Some(entry) = by_name.get(name) else { continue };
+            if !reached.insert(entry.name.as_str()) {
+                continue;
+            }
+            waiting.extend(entry.replaced());
+
+            // `skipRange` names versions, and OLM upgrades from lower ones only.
+            if let (Some(range), Some(own)) = (range(entry), versions.get(name)) {
+                let inside = versions
+                    .iter()
+                    .filter(|(other, version)| *version < own && !reached.contains(*other))
+                    .filter(|(_, version)| range.contains(version));
+                waiting.extend(inside.map(|(other, _)| *other));
+            }
+        }
+        reached
     }
 }
 
@@ -311,8 +366,9 @@ pub(super) fn path(
     target: &str,
 ) -> Option<Vec<Step>> {
     let (name, entries) = contents.channels.get_key_value(channel)?;
-    let versions = Channel { name, entries, contents }.versions();
-    let leading = leading_to(entries, &versions, vec![target]);
+    let channel = Channel::new(name, entries, contents);
+    let versions = &channel.versions;
+    let leading = channel.leading_to(vec![target]);
     let (mut at, mut version) = (installed.csv.as_str(), installed.version.as_ref());
     let mut visited = BTreeSet::new();
     let mut steps = Vec::new();
@@ -354,7 +410,7 @@ fn replaces(entry: &ChannelEntry, own: &Version, name: &str, version: Option<&Ve
 pub(super) fn newest(contents: &Contents) -> Option<(Version, String)> {
     let default = contents.default_channel.as_deref();
     let all = contents.channels.iter().flat_map(|(name, entries)| {
-        let versions = Channel { name, entries, contents }.versions();
+        let versions = Channel::new(name, entries, contents).versions;
         versions.into_values().map(move |version| (version, name.as_str()))
     });
     // Pre-releases are an upgrade for those who ask for them only.
@@ -366,76 +422,8 @@ pub(super) fn newest(contents: &Contents) -> Option<(Version, String)> {
     best.map(|(version, channel)| (version, channel.to_owned()))
 }
 
-/// Returns the entries that no other one replaces or skips (operator-registry: the model's channel
-/// head). Where these are several, those that another of them skips by its range are none.
-fn heads<'c>(
-    entries: &'c [ChannelEntry],
-    versions: &BTreeMap<&str, Version>,
-) -> Vec<&'c ChannelEntry> {
-    let covered: BTreeSet<&str> = entries.iter().flat_map(ChannelEntry::replaced).collect();
-    let mut seen = BTreeSet::new();
-    // A channel may list an entry twice, which is one head all the same.
-    let heads: Vec<&ChannelEntry> = entries
-        .iter()
-        .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))
-        .collect();
-    // Ranges are expensive to compare and matter only where there is a choice.
-    if heads.len() < 2 {
-        return heads;
-    }
-    let ranges: Vec<(&ChannelEntry, Option<VersionRange>)> =
-        heads.iter().map(|entry| (*entry, range(entry))).collect();
-    let skipped = |head: &ChannelEntry| {
-        let Some(version) = versions.get(head.name.as_str()) else { return false };
-        ranges.iter().any(|(other, range)| {
-            other.name != head.name
-                && range.as_ref().is_some_and(|range| range.contains(version))
-                // A range that reaches above its own bundle skips nothing there.
-                && versions.get(other.name.as_str()).is_some_and(|own| version < own)
-        })
-    };
-    heads.iter().copied().filter(|head| !skipped(head)).collect()
-}
-
 fn range(entry: &ChannelEntry) -> Option<VersionRange> {
     VersionRange::parse(entry.skip_range.as_deref().filter(|range| !range.is_empty())?).ok()
-}
-
-/// Returns the entries from which upgrades lead to a head, heads included.
-fn reachable<'c>(
-    entries: &'c [ChannelEntry],
-    versions: &BTreeMap<&'c str, Version>,
-) -> BTreeSet<&'c str> {
-    let heads = heads(entries, versions);
-    leading_to(entries, versions, heads.iter().map(|head| head.name.as_str()).collect())
-}
-
-/// Returns the entries from which upgrades lead to one of the bundles `waiting`, these included.
-fn leading_to<'c>(
-    entries: &'c [ChannelEntry],
-    versions: &BTreeMap<&'c str, Version>,
-    mut waiting: Vec<&'c str>,
-) -> BTreeSet<&'c str> {
-    let by_name: BTreeMap<&str, &ChannelEntry> =
-        entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
-    let mut reached = BTreeSet::new();
-    while let Some(name) = waiting.pop() {
-        let Some(entry) = by_name.get(name) else { continue };
-        if !reached.insert(entry.name.as_str()) {
-            continue;
-        }
-        waiting.extend(entry.replaced());
-
-        // `skipRange` names versions, and OLM upgrades from lower ones only.
-        if let (Some(range), Some(own)) = (range(entry), versions.get(name)) {
-            let inside = versions
-                .iter()
-                .filter(|(other, version)| *version < own && !reached.contains(*other))
-                .filter(|(_, version)| range.contains(version));
-            waiting.extend(inside.map(|(other, _)| *other));
-        }
-    }
-    reached
 }
 
 /// Returns quoted names for a sentence.

@@ -4,7 +4,7 @@
 //! inner or trailing `/`, `*`, `?` and `**`. Character classes (`[a-z]`) are matched literally.
 
 use crate::limits::exceeded;
-use bundle2chart_model::file_pattern;
+use bundle2chart_model::file_pattern::{fits, fitting};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -57,7 +57,8 @@ impl Ignored {
                 let Some(relative) = part.strip_prefix(folder.as_str()) else { continue };
                 let names: Vec<&str> = relative.split('/').collect();
                 for pattern in patterns {
-                    if (is_folder || !pattern.folders_only) && fits(&pattern.parts, &names) {
+                    let fits = fitting(&pattern.parts, &names, fits);
+                    if (is_folder || !pattern.folders_only) && fits.last() == Some(&true) {
                         covered = !pattern.keeps;
                     }
                 }
@@ -88,34 +89,11 @@ fn pattern(line: &str) -> Option<Pattern> {
         parts.insert(0, "**".to_owned());
     }
     parts.dedup_by(|a, b| a == "**" && b == "**");
-    Some(Pattern { parts, keeps, folders_only })
-}
-
-/// Returns true if a path matches a pattern, both split into segments. The work is bounded by the
-/// product of their lengths.
-fn fits(pattern: &[String], names: &[&str]) -> bool {
-    // reachable[i]: the parts so far can have used up the first i names.
-    let mut reachable = vec![false; names.len() + 1];
-    reachable[0] = true;
-    for (index, part) in pattern.iter().enumerate() {
-        let mut next = vec![false; names.len() + 1];
-        if part == "**" {
-            let first = reachable.iter().position(|reached| *reached);
-            // A trailing `**` matches everything inside a directory, but not the directory itself.
-            let least = usize::from(index + 1 == pattern.len());
-            if let Some(first) = first {
-                for place in next.iter_mut().skip(first + least) {
-                    *place = true;
-                }
-            }
-        } else {
-            for (index, name) in names.iter().enumerate() {
-                next[index + 1] = reachable[index] && file_pattern::fits(part, name);
-            }
-        }
-        reachable = next;
+    // A trailing `**` matches everything inside a directory, but not the directory itself.
+    if parts.last().is_some_and(|last| last == "**") {
+        parts.push("*".to_owned());
     }
-    reachable.last().copied().unwrap_or_default()
+    Some(Pattern { parts, keeps, folders_only })
 }
 
 #[cfg(test)]

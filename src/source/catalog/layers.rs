@@ -8,8 +8,7 @@ use crate::archive::{EntryKind, Meter, TarEntry, show};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
-use crate::image::{Blobs, Opened, walk_layer};
-
+use crate::image::Opened;
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
@@ -21,13 +20,12 @@ const DEFAULT_CONFIGS: &str = "configs";
 
 /// Visits the files of the catalog in an image.
 pub(super) fn walk(
-    blobs: &dyn Blobs,
-    image: &Opened,
+    image: &Opened<'_>,
     visit: &mut Visit<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Fatal> {
     let folder = folder(image)?;
-    let limits = blobs.limits();
+    let limits = image.blobs.limits();
     let meter = Meter::new(limits);
     let mut later = Seen::default();
     let mut name_bytes = 0;
@@ -56,9 +54,17 @@ pub(super) fn walk(
             }
             // Links count as well: they have another error, which "no catalog" would hide.
             files += u64::from(entry.kind != EntryKind::Folder);
-            take(entry, &shown, inside, visit)
+            let what = match &entry.kind {
+                EntryKind::Folder => return Ok(()),
+                EntryKind::File if inside => return visit(&shown, Item::File(entry.stream())),
+                EntryKind::File => "is a file, not the catalog directory",
+                EntryKind::Symlink(_) => "is a symbolic link",
+                EntryKind::HardLink(_) => "is a hard link",
+                EntryKind::Special(_) => "is a special file",
+            };
+            visit(&shown, Item::Other(what))
         };
-        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
+        image.walk_layer(layer, &meter, visit, diagnostics)?;
         // After the whole layer, because whiteouts hide lower layers only.
         later.add(own);
     }
@@ -69,25 +75,8 @@ pub(super) fn walk(
     Ok(())
 }
 
-fn take(
-    entry: &mut TarEntry<'_>,
-    shown: &str,
-    inside: bool,
-    visit: &mut Visit<'_>,
-) -> io::Result<()> {
-    let what = match &entry.kind {
-        EntryKind::Folder => return Ok(()),
-        EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
-        EntryKind::File => "is a file, not the catalog directory",
-        EntryKind::Symlink(_) => "is a symbolic link",
-        EntryKind::HardLink(_) => "is a hard link",
-        EntryKind::Special(_) => "is a special file",
-    };
-    visit(shown, Item::Other(what))
-}
-
 /// Returns the catalog directory from the label.
-fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
+fn folder(image: &Opened<'_>) -> Result<Vec<u8>, Fatal> {
     let label = image.labels.get(CATALOG_KEY);
     if label.is_none() && image.labels.contains_key(MANIFESTS_KEY) {
         let hint = "use `image` instead of `catalog`, without `package`";
@@ -115,7 +104,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
     Ok(path)
 }
 
-fn no_catalog(image: &Opened, folder: &str) -> Fatal {
+fn no_catalog(image: &Opened<'_>, folder: &str) -> Fatal {
     let message = match image.labels.contains_key(CATALOG_KEY) {
         true => format!("the catalog image has no files in `/{folder}`"),
         false => format!("the image is not a catalog: it has no files in `/{folder}`"),

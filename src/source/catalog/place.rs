@@ -4,12 +4,10 @@ use super::layers;
 use crate::diag::{Code, Diagnostics, Fatal, listed, quoted};
 use crate::image;
 use crate::layout::{self, Layout, Wanted};
-use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
+use crate::limits::{Limits, Watched, exceeded, in_bytes, is_exceeded};
 use crate::regular_file;
 use crate::resolver::{Located, SourceResolver};
 use crate::{ImageIdentity, Pin, failure, local, unreadable};
-use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -107,19 +105,14 @@ impl Catalog<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<ImageIdentity>, Fatal> {
         match self {
-            Catalog::Local { path, shown } if path.is_dir() => {
-                walk_folder(path, shown, limits, visit)?;
-                Ok(None)
-            }
             Catalog::Local { path, shown } => {
-                let budget = Cell::new(limits.expanded_bytes);
-                visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
+                walk_local(path, shown, limits, visit)?;
                 Ok(None)
             }
             Catalog::Image { image, by_reference } => {
                 let Located { blobs, root, signature } = image.as_ref();
                 let opened = image::open(blobs.as_ref(), root, diagnostics)?;
-                layers::walk(blobs.as_ref(), &opened, visit, diagnostics)?;
+                layers::walk(&opened, visit, diagnostics)?;
                 let signature = signature.clone();
                 Ok(by_reference.then(|| ImageIdentity { signature, ..opened.identity(root) }))
             }
@@ -127,19 +120,32 @@ impl Catalog<'_> {
     }
 }
 
-fn walk_folder(
-    folder: &Path,
+fn walk_local(
+    root: &Path,
     shown: &str,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<(), Fatal> {
-    let budget = Cell::new(limits.expanded_bytes);
+    // What all files may still have: each may grow while it is read.
+    let mut budget = limits.expanded_bytes;
+    let mut visit_file = |visit: &mut Visit<'_>, path: &Path, shown: &str| {
+        let mut metered = Watched::new(regular_file::open(path)?, |bytes| {
+            let rest = budget.checked_sub(bytes.len() as u64);
+            budget = rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?;
+            Ok(())
+        });
+        visit(shown, Item::File(&mut metered))
+    };
+    if !root.is_dir() {
+        return visit_file(visit, root, shown).map_err(|error| failed(shown, &error));
+    }
+
     let mut count = 0;
     // Sorted, so that of two faults the same one is reported on every machine.
-    for entry in WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name() {
+    for entry in WalkDir::new(root).min_depth(1).follow_links(false).sort_by_file_name() {
         let entry = entry.map_err(|error| unreadable(shown, &io::Error::from(error)))?;
         count += 1;
-        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let below = crate::archive::show(relative.as_os_str().as_encoded_bytes());
         let path = format!("{shown}/{below}");
         let kind = entry.file_type();
@@ -148,7 +154,7 @@ fn walk_folder(
         } else if kind.is_dir() {
             Ok(())
         } else if kind.is_file() {
-            visit_file(entry.path(), &path, &budget, visit)
+            visit_file(visit, entry.path(), &path)
         } else {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
             visit(&path, Item::Other(what))
@@ -157,25 +163,6 @@ fn walk_folder(
     }
 
     Ok(())
-}
-
-/// Visits a file that may grow while it is read; `budget` is what all files may still have.
-fn visit_file(
-    path: &Path,
-    shown: &str,
-    budget: &Cell<u64>,
-    visit: &mut Visit<'_>,
-) -> io::Result<()> {
-    struct Metered<'a>(File, &'a Cell<u64>);
-    impl Read for Metered<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = self.0.read(buffer)?;
-            let rest = self.1.get().checked_sub(count as u64);
-            self.1.set(rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?);
-            Ok(count)
-        }
-    }
-    visit(shown, Item::File(&mut Metered(regular_file::open(path)?, budget)))
 }
 
 fn failed(shown: &str, error: &io::Error) -> Fatal {

@@ -26,9 +26,9 @@ pub(super) fn objects(
     visit: &mut dyn FnMut(Head, &[u8]),
 ) -> io::Result<Result<(), Fault>> {
     let limit = usize::try_from(limits.catalog_object_bytes).unwrap_or(usize::MAX);
+    let mut objects = Objects { limit, lines: 0, visit };
     let mut reader = BufReader::with_capacity(64 << 10, content);
     // As Kubernetes' reader decides: the first character makes it JSON.
-    let mut lines = 0;
     loop {
         let start = reader.fill_buf()?;
         let Some(first) = start.first() else { return Ok(Ok(())) };
@@ -37,11 +37,11 @@ pub(super) fn objects(
             0xef if start.starts_with(b"\xef\xbb\xbf") => reader.consume(3),
             b' ' | b'\t' | b'\r' => reader.consume(1),
             b'\n' => {
-                lines += 1;
+                objects.lines += 1;
                 reader.consume(1);
             }
-            b'{' => return json(&mut reader, limit, lines, visit),
-            _ => return yaml(&mut reader, package, limit, lines, visit),
+            b'{' => return objects.json(&mut reader),
+            _ => return objects.yaml(&mut reader, package),
         }
     }
 }
@@ -49,149 +49,145 @@ pub(super) fn objects(
 /// Size of the window for reading a JSON file, in bytes.
 const WINDOW: usize = 4 << 20;
 
-/// Visits concatenated JSON objects. All whole objects in the window are parsed before it is moved;
-/// it grows for an object that is larger.
-fn json(
-    reader: &mut dyn Read,
+/// The visit of the objects of a file.
+struct Objects<'v> {
+    /// Bytes of an object.
     limit: usize,
-    mut lines: usize,
-    visit: &mut dyn FnMut(Head, &[u8]),
-) -> io::Result<Result<(), Fault>> {
-    let mut window: Vec<u8> = Vec::new();
-    let mut size = WINDOW.min(limit);
-    loop {
-        let wanted = size - window.len();
-        window.reserve_exact(wanted);
-        let at_end = reader.take(wanted as u64).read_to_end(&mut window)? < wanted;
-        let mut done = 0;
-        let mut stream = serde_json::Deserializer::from_slice(&window).into_iter::<Head>();
-        let mut problem = None;
-        while let Some(next) = stream.next() {
-            match next {
-                Ok(head) => {
-                    let end = stream.byte_offset();
-                    visit(head, &window[done..end]);
-                    done = end;
-                }
-                // The object continues after the window.
-                Err(error) if error.is_eof() && !at_end => break,
-                Err(error) => {
-                    problem = Some(error);
-                    break;
-                }
-            }
-        }
-
-        if let Some(error) = problem {
-            // The line is relative to the window.
-            let why = in_words(&error);
-            let message =
-                if error.is_eof() { format!("unexpected end of file ({why})") } else { why };
-            let line = lines + error.line().max(1);
-            return Ok(Err(Fault { message, line, limit: false }));
-        }
-        if at_end {
-            return Ok(Ok(()));
-        }
-
-        lines += memchr_iter(b'\n', &window[..done]).count();
-        if done > 0 {
-            window.drain(..done);
-            size = WINDOW.min(limit).max(window.len() * 2).min(limit);
-        } else if size >= limit {
-            return Ok(Err(too_large(limit, lines)));
-        } else {
-            size = size.saturating_mul(2).min(limit);
-        }
-    }
-}
-
-fn too_large(limit: usize, lines: usize) -> Fault {
-    let limit = in_bytes(limit as u64);
-    Fault { message: format!("an object has more than {limit}"), line: lines + 1, limit: true }
-}
-
-/// Reads YAML documents, which are separated by lines that start with `---`, even inside a scalar
-/// (YAML 1.2, section 9.1.2).
-fn yaml(
-    reader: &mut dyn BufRead,
-    package: &str,
-    limit: usize,
-    mut lines: usize,
-    visit: &mut dyn FnMut(Head, &[u8]),
-) -> io::Result<Result<(), Fault>> {
-    let mut text: Vec<u8> = Vec::new();
-    let finder = memmem::Finder::new(package);
-    let mut line = 0;
-    loop {
-        let start = text.len();
-        let rest = (limit + 1).saturating_sub(start) as u64;
-        let read = reader.take(rest).read_until(b'\n', &mut text)?;
-        if text.len() > limit {
-            return Ok(Err(too_large(limit, lines)));
-        }
-
-        let is_mark = match &text[start..] {
-            [b'-', b'-', b'-', rest @ ..] => {
-                rest.first().is_none_or(|next| matches!(next, b' ' | b'\t' | b'\r' | b'\n'))
-            }
-            _ => false,
-        };
-        if (read == 0 || is_mark) && start > 0 {
-            if let Err(fault) = document(&text[..start], &finder, lines, visit) {
-                return Ok(Err(fault));
-            }
-            text.drain(..start);
-            lines += line;
-            line = 0;
-        }
-        if read == 0 {
-            return Ok(Ok(()));
-        }
-        line += 1;
-    }
-}
-
-fn document(
-    text: &[u8],
-    package: &memmem::Finder<'_>,
+    /// Lines that were read.
     lines: usize,
-    visit: &mut dyn FnMut(Head, &[u8]),
-) -> Result<(), Fault> {
-    let fault = |line: usize, message: String, limit| Fault { message, line: lines + line, limit };
-    // Parsing YAML is slow, and nearly all documents are about other packages.
-    if package.find(text).is_none() {
-        if let Some(name) = other_package(text) {
-            visit(Head::package(name), b"");
+    visit: &'v mut dyn FnMut(Head, &[u8]),
+}
+
+impl Objects<'_> {
+    /// Visits concatenated JSON objects. All whole objects in the window are parsed before it is moved;
+    /// it grows for an object that is larger.
+    fn json(&mut self, reader: &mut dyn Read) -> io::Result<Result<(), Fault>> {
+        let limit = self.limit;
+        let mut window: Vec<u8> = Vec::new();
+        let mut size = WINDOW.min(limit);
+        loop {
+            let wanted = size - window.len();
+            window.reserve_exact(wanted);
+            let at_end = reader.take(wanted as u64).read_to_end(&mut window)? < wanted;
+            let mut done = 0;
+            let mut stream = serde_json::Deserializer::from_slice(&window).into_iter::<Head>();
+            let mut problem = None;
+            while let Some(next) = stream.next() {
+                match next {
+                    Ok(head) => {
+                        let end = stream.byte_offset();
+                        (self.visit)(head, &window[done..end]);
+                        done = end;
+                    }
+                    // The object continues after the window.
+                    Err(error) if error.is_eof() && !at_end => break,
+                    Err(error) => {
+                        problem = Some(error);
+                        break;
+                    }
+                }
+            }
+
+            if let Some(error) = problem {
+                // The line is relative to the window.
+                let why = in_words(&error);
+                let message =
+                    if error.is_eof() { format!("unexpected end of file ({why})") } else { why };
+                let line = self.lines + error.line().max(1);
+                return Ok(Err(Fault { message, line, limit: false }));
+            }
+            if at_end {
+                return Ok(Ok(()));
+            }
+
+            self.lines += memchr_iter(b'\n', &window[..done]).count();
+            if done > 0 {
+                window.drain(..done);
+                size = WINDOW.min(limit).max(window.len() * 2).min(limit);
+            } else if size >= limit {
+                return Ok(Err(self.too_large()));
+            } else {
+                size = size.saturating_mul(2).min(limit);
+            }
         }
-        return Ok(());
     }
 
-    let text = std::str::from_utf8(text)
-        .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
-    let parsed = crate::yaml::read(text).map_err(|problem| {
-        fault(problem.line, problem.message, problem.cause == crate::yaml::Cause::Limit)
-    })?;
-    let release = Release::LITERAL;
-    for value in parsed.documents.into_iter().map(|document| document.value) {
-        let json = release.value(&value).to_string();
-        let head: Head = read(json.as_bytes()).map_err(|why| fault(1, why, false))?;
-        visit(head, json.as_bytes());
+    fn too_large(&self) -> Fault {
+        let message = format!("an object has more than {}", in_bytes(self.limit as u64));
+        Fault { message, line: self.lines + 1, limit: true }
     }
-    Ok(())
+
+    /// Reads YAML documents, which are separated by lines that start with `---`, even inside a scalar
+    /// (YAML 1.2, section 9.1.2).
+    fn yaml(&mut self, reader: &mut dyn BufRead, package: &str) -> io::Result<Result<(), Fault>> {
+        let mut text: Vec<u8> = Vec::new();
+        let finder = memmem::Finder::new(package);
+        let mut line = 0;
+        loop {
+            let start = text.len();
+            let rest = (self.limit + 1).saturating_sub(start) as u64;
+            let read = reader.take(rest).read_until(b'\n', &mut text)?;
+            if text.len() > self.limit {
+                return Ok(Err(self.too_large()));
+            }
+
+            let is_mark = match &text[start..] {
+                [b'-', b'-', b'-', rest @ ..] => {
+                    rest.first().is_none_or(|next| matches!(next, b' ' | b'\t' | b'\r' | b'\n'))
+                }
+                _ => false,
+            };
+            if (read == 0 || is_mark) && start > 0 {
+                if let Err(fault) = self.document(&text[..start], &finder) {
+                    return Ok(Err(fault));
+                }
+                text.drain(..start);
+                self.lines += line;
+                line = 0;
+            }
+            if read == 0 {
+                return Ok(Ok(()));
+            }
+            line += 1;
+        }
+    }
+
+    fn document(&mut self, text: &[u8], package: &memmem::Finder<'_>) -> Result<(), Fault> {
+        let lines = self.lines;
+        let fault =
+            |line: usize, message: String, limit| Fault { message, line: lines + line, limit };
+        // Parsing YAML is slow, and nearly all documents are about other packages.
+        if package.find(text).is_none() {
+            if let Some(name) = other_package(text) {
+                (self.visit)(Head::package(name), b"");
+            }
+            return Ok(());
+        }
+
+        let text = std::str::from_utf8(text)
+            .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
+        let parsed = crate::yaml::read(text).map_err(|problem| {
+            fault(problem.line, problem.message, problem.cause == crate::yaml::Cause::Limit)
+        })?;
+        let release = Release::LITERAL;
+        for value in parsed.documents.into_iter().map(|document| document.value) {
+            let json = release.value(&value).to_string();
+            let head: Head = read(json.as_bytes()).map_err(|why| fault(1, why, false))?;
+            (self.visit)(head, json.as_bytes());
+        }
+        Ok(())
+    }
 }
 
 /// Finds the package name in an object of another package by its usual layout; only used for hints.
 fn other_package(text: &[u8]) -> Option<String> {
-    let mut lines = text.split(|byte| *byte == b'\n').take(50);
     let is_package = |line: &[u8]| {
         line.strip_prefix(b"schema:").is_some_and(|value| value.trim_ascii() == b"olm.package")
     };
     // Bundles are large, and their schema is in their last line.
-    if text.len() > 16 << 10 && !lines.any(is_package) {
-        return None;
-    }
-    if !text.split(|byte| *byte == b'\n').any(is_package) {
+    let looked_at = if text.len() > 16 << 10 { 50 } else { usize::MAX };
+    let mut lines = text.split(|byte| *byte == b'\n').take(looked_at);
+    if !lines.any(is_package) {
         return None;
     }
     let name = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"name:"))?;

@@ -69,13 +69,13 @@ pub(super) struct Credentials {
 }
 
 #[derive(Default, Deserialize)]
-struct AuthFile {
+pub(super) struct AuthFile {
     #[serde(default)]
     auths: BTreeMap<String, HostCredentials>,
     #[serde(default, rename = "credHelpers")]
-    helpers: BTreeMap<String, String>,
+    pub(super) helpers: BTreeMap<String, String>,
     #[serde(default, rename = "credsStore")]
-    store: Option<String>,
+    pub(super) store: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -145,7 +145,7 @@ fn of_no_session() -> Option<PathBuf> {
     Some(PathBuf::from(format!("/run/containers/{user}/auth.json")))
 }
 
-fn find_in(
+pub(super) fn find_in(
     file: &AuthFile,
     path: &Path,
     host: &str,
@@ -178,22 +178,6 @@ fn find_in(
     }
     // The helper for all registries without an entry.
     file.store.as_ref().map_or(Ok(None), |helper| ask(helper, host, environment))
-}
-
-/// Returns the login that a credential file has for a repository, for fuzz/. Names of helpers in the
-/// file are ignored: they would be run.
-pub(super) fn of_file_without_helpers(
-    text: &[u8],
-    host: &str,
-    repository: &str,
-) -> Result<Option<Login>, String> {
-    let file: AuthFile = serde_json::from_slice(text).map_err(|_| "invalid JSON".to_owned())?;
-    let file = AuthFile { helpers: BTreeMap::new(), store: None, ..file };
-    let path = Path::new("auth.json");
-    match find_in(&file, path, host, repository, &Environment::default()) {
-        Ok(found) => Ok(found.map(|credentials| credentials.login)),
-        Err(failure) => Err(format!("{failure:?}")),
-    }
 }
 
 /// Returns a key of `auths` as a host and perhaps a path: Docker writes

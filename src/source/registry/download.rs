@@ -7,8 +7,9 @@ use super::super::limits::Limits;
 use super::super::reference::Reference;
 use super::super::signature::Attachment;
 use super::failure::Failure;
-use super::retry::TimeLimited;
-use super::{Repository, Request, accepted, broken, offline, shown};
+use super::http::Request;
+use super::retry::time_limited;
+use super::{Repository, accepted, broken, offline, shown};
 use crate::diag::Fatal;
 use crate::parallel::in_parallel;
 use oci_spec::image::{Descriptor, Digest};
@@ -126,7 +127,7 @@ impl Repository<'_> {
         if begun > 0 {
             headers.push(("range", format!("bytes={begun}-")));
         }
-        let response = match self.send(&Request::get(&path, headers)) {
+        let response = match self.send(&path, false, &Request::get(headers)) {
             // The partial file may be longer than the registry's blob.
             Err(Failure::Refused(_)) if begun > 0 => {
                 partial.restart().map_err(Failure::Reported)?;
@@ -152,7 +153,7 @@ impl Repository<'_> {
         if announced.is_some_and(|announced| announced > left) {
             return Err(Failure::Mismatch(too_long));
         }
-        let mut body = TimeLimited::new(response.body, self.client.network.timeout, left);
+        let mut body = time_limited(response.body, self.client.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;

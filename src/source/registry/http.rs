@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
-use ureq::http::{HeaderMap, Method, Request, StatusCode, Uri};
+use ureq::http::{self, HeaderMap, Method, StatusCode, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -41,23 +41,30 @@ impl Response {
     }
 }
 
-/// An HTTP request.
-pub(super) struct Query<'q> {
+/// An HTTP request, for any address.
+pub(super) struct Request<'r> {
     pub(super) method: Method,
-    pub(super) uri: Uri,
     pub(super) headers: Vec<(&'static str, String)>,
-    /// Value of the Authorization header; sent to the host of `uri` only.
-    pub(super) authorization: Option<&'q str>,
-    pub(super) body: Content<'q>,
+    pub(super) body: Content<'r>,
+}
+
+impl Request<'_> {
+    pub(super) fn new(method: Method) -> Self {
+        Request { method, headers: Vec::new(), body: Content::None }
+    }
+
+    pub(super) fn get(headers: Vec<(&'static str, String)>) -> Self {
+        Request { headers, ..Request::new(Method::GET) }
+    }
 }
 
 /// The body of a request.
 #[derive(Clone, Copy)]
-pub(super) enum Content<'q> {
+pub(super) enum Content<'r> {
     None,
-    Bytes(&'q [u8]),
+    Bytes(&'r [u8]),
     /// A file from its start.
-    File(&'q std::fs::File, u64),
+    File(&'r std::fs::File, u64),
 }
 
 /// Connections to the hosts of one registry.
@@ -111,16 +118,22 @@ impl Http {
     }
 
     /// Sends a request and follows redirects: to https only (unless the request itself was not),
-    /// and without the Authorization header when the host or port changes.
-    pub(super) fn send(&self, query: &Query<'_>) -> Result<Response, Failure> {
-        let mut uri = query.uri.clone();
+    /// and without the Authorization header, with the value `authorization`, when the host or port
+    /// changes.
+    pub(super) fn send(
+        &self,
+        request: &Request<'_>,
+        address: &Uri,
+        authorization: Option<&str>,
+    ) -> Result<Response, Failure> {
+        let mut uri = address.clone();
         for _ in 0..=MOST_REDIRECTS {
             // Registries redirect to storage with signed URLs, which rejects a second
             // authorization.
-            let authorization = query.authorization.filter(|_| same_host(&uri, &query.uri));
-            let response = self.send_once(query, &uri, authorization)?;
+            let authorization = authorization.filter(|_| same_host(&uri, address));
+            let response = self.send_once(request, &uri, authorization)?;
             // Only GET and HEAD follow redirects.
-            let may_move = matches!(query.method, Method::GET | Method::HEAD);
+            let may_move = matches!(request.method, Method::GET | Method::HEAD);
             let target = response.header("location").filter(|_| may_move);
             let (true, Some(target)) = (response.status.is_redirection(), target) else {
                 return Ok(response);
@@ -129,7 +142,7 @@ impl Http {
                 Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
             // Plain HTTP only where it was asked for from the start.
-            if next.scheme_str() != Some("https") && next.scheme_str() != query.uri.scheme_str() {
+            if next.scheme_str() != Some("https") && next.scheme_str() != address.scheme_str() {
                 return Err(Failure::UnsafeRedirect(format!(
                     "{} redirects to {}, which is not HTTPS",
                     shown(&uri),
@@ -140,18 +153,18 @@ impl Http {
         }
         Err(Failure::UnsafeRedirect(format!(
             "{} redirects more than {MOST_REDIRECTS} times",
-            shown(&query.uri)
+            shown(address)
         )))
     }
 
     fn send_once(
         &self,
-        query: &Query<'_>,
+        sent: &Request<'_>,
         uri: &Uri,
         authorization: Option<&str>,
     ) -> Result<Response, Failure> {
-        let mut request = Request::builder().method(query.method.clone()).uri(uri.clone());
-        for (name, value) in &query.headers {
+        let mut request = http::Request::builder().method(sent.method.clone()).uri(uri.clone());
+        for (name, value) in &sent.headers {
             request = request.header(*name, value);
         }
         if let Some(authorization) = authorization {
@@ -159,10 +172,10 @@ impl Http {
         }
         let (agent, proxy) = self.agent(uri)?;
         let failed = |error: ureq::Error| failure(uri, proxy, &error);
-        let unbuilt = |error: ureq::http::Error| {
+        let unbuilt = |error: http::Error| {
             Failure::Refused(format!("cannot send the request to {}: {error}", shown(uri)))
         };
-        let response = match query.body {
+        let response = match sent.body {
             Content::None => agent.run(request.body(()).map_err(unbuilt)?),
             Content::Bytes(bytes) => agent.run(request.body(bytes).map_err(unbuilt)?),
             Content::File(mut file, size) => {

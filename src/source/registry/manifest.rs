@@ -1,18 +1,19 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
 use super::failure::{Failure, if_found};
-use super::http::Response;
+use super::http::{Request, Response};
 use super::retry::read_body;
-use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
+use super::{Repository, accepted, broken, offline, offline_tag, shown};
 use crate::diag::{Fatal, listed, quoted, suggest};
 use crate::digest::Hasher;
 use crate::image::media_type_of;
-use crate::limits::in_bytes;
+use crate::limits::{in_bytes, read_at_most};
 use crate::reference::Reference;
+use crate::signature::describe;
 use oci_spec::image::{Descriptor, Digest};
 use semver::Version;
 use std::cmp::Reverse;
-use std::io::{self, Read as _};
+use std::io;
 use std::str::FromStr as _;
 
 /// A document in a response.
@@ -75,18 +76,14 @@ impl Repository<'_> {
     ) -> Result<Descriptor, Fatal> {
         // Only digests are cached: a tag may move at any time.
         if let Some(digest) = &reference.digest
-            && let Some((mut file, size)) =
+            && let Some((file, size)) =
                 self.client.cache.open(digest, self.limits.document_bytes)?
-        {
-            let mut bytes = Vec::new();
-            let read = (&mut file).take(self.limits.document_bytes).read_to_end(&mut bytes);
             // What the cache cannot give in whole is requested from the registry.
-            if read.is_ok()
-                && let Some(media_type) = media_type_of(None, &bytes)
-            {
-                self.client.access.tell(1, || format!("{digest}: in the cache"));
-                return Ok(Descriptor::new(media_type, size, digest.clone()));
-            }
+            && let Ok(Some(bytes)) = read_at_most(file, size)
+            && let Some(found) = describe(&bytes, digest)
+        {
+            self.client.access.tell(1, || format!("{digest}: in the cache"));
+            return Ok(found);
         }
 
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
@@ -95,7 +92,8 @@ impl Repository<'_> {
             Err(Failure::Reported(missing(shown)))
         } else {
             let _slot = self.host.slots.take();
-            self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref(), false))
+            let digest = reference.digest.as_ref();
+            self.with_retries(|| self.fetch_manifest(wanted, digest, false))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| match failure {
             Failure::NotFound(codes) => {
@@ -142,20 +140,15 @@ impl Repository<'_> {
         push: bool,
     ) -> Result<(Descriptor, Vec<u8>), Failure> {
         let path = format!("manifests/{wanted}");
-        let request = Request { push, ..Request::get(&path, vec![accepted()]) };
-        let Document { bytes, place, stated, content_type } =
-            self.read_body(self.send(&request)?)?;
+        let response = self.send(&path, push, &Request::get(vec![accepted()]))?;
+        let Document { bytes, place, stated, content_type } = self.read_body(response)?;
 
         let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
         // The header is optional in the distribution specification. Without it a tag's document
         // gets a sha256 digest, as in other clients.
         let expected = digest.or(stated.as_ref());
-        let mut hasher = match expected {
-            Some(expected) => Hasher::like(expected).map_err(Failure::Reported)?,
-            None => Hasher::sha256(),
-        };
-        hasher.update(&bytes);
-        let found = hasher.finish();
+        let hasher = expected.map_or(Ok(Hasher::sha256()), Hasher::like);
+        let found = hasher.map_err(Failure::Reported)?.of(&bytes);
         if let Some(expected) = expected.filter(|expected| **expected != found) {
             let message = match digest {
                 Some(_) => format!("{place} has digest {found}"),

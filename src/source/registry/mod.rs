@@ -2,8 +2,7 @@
 //!
 //! Registries are not trusted: their redirects, token servers and the size and content of responses
 //! are checked. Credentials are only sent to the registry itself and to the hosts in the
-//! configuration. ARCHITECTURE.md (Decisions)
-//! says why oci-client is not used.
+//! configuration. docs/decisions.md says why oci-client is not used.
 
 mod challenge;
 mod credentials;
@@ -16,26 +15,26 @@ mod proxy;
 mod push;
 mod referrers;
 mod retry;
-mod signatures;
 mod tags;
 mod token;
 
 use super::access::Access;
 use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
-use super::limits::Limits;
+use super::limits::{Limits, is_exceeded};
+use super::reference::Reference;
+use super::resolver::{Located, SourceResolver};
 use crate::config::{Network, Registry};
 use crate::diag::{Code, Fatal};
 use crate::failure;
+use crate::ir::json::items;
 use credentials::{Credentials, Secret};
 use failure::Failure;
-use http::{Content, Http, Query, Response, is_loopback, shown};
+use http::{Http, Request, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
-use retry::{
-    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimedOut, pause_after, read_body, retry_after,
-};
-use serde::Deserialize;
+use retry::{Claims, LONGEST_PAUSE, Slots, pause_after, read_body, retry_after, timed};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -98,21 +97,37 @@ pub(super) struct Repository<'c> {
     limits: Limits,
 }
 
+impl SourceResolver {
+    /// Finds an image in its registry.
+    pub(super) fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Fatal> {
+        let repository = self.repository(&reference.name)?;
+        let root = repository.manifest(reference)?;
+        Ok(Located { blobs: Box::new(repository), root, signature: None })
+    }
+
+    /// Returns the tags of the repository `name` in its registry.
+    pub(super) fn tags_in(&self, name: &str) -> Result<Vec<String>, Fatal> {
+        self.repository(name)?.tags()
+    }
+
+    /// Returns the repository of a name such as `registry.example.com/team/bundle`.
+    pub(super) fn repository(&self, name: &str) -> Result<Repository<'_>, Fatal> {
+        // On first use: a build from local bundles needs neither credentials nor proxies.
+        let client = self.client.get_or_init(|| Client::of(self)).as_ref().map_err(Clone::clone)?;
+        client.repository(name, &self.limits)
+    }
+}
+
 impl Client {
-    pub(super) fn new(
-        registries: &[Registry],
-        base: PathBuf,
-        network: &Network,
-        access: Access,
-    ) -> Result<Self, Fatal> {
-        let cache = Cache::new(access.environment.cache().as_deref())?;
+    fn of(sources: &SourceResolver) -> Result<Self, Fatal> {
+        let access = sources.access.clone();
         Ok(Client {
-            registries: registries.to_vec(),
-            base,
-            network: network.clone(),
+            registries: sources.registries.clone(),
+            base: sources.base.clone(),
+            network: sources.network.clone(),
+            cache: Cache::new(access.environment.cache().as_deref())?,
             proxies: Arc::new(Proxies::of(&access.environment)),
             access,
-            cache,
             hosts: Mutex::default(),
             system_roots: OnceLock::new(),
             claims: Claims::default(),
@@ -120,8 +135,7 @@ impl Client {
         })
     }
 
-    /// Returns the repository of a name such as `registry.example.com/team/bundle`.
-    pub(super) fn repository(&self, name: &str, limits: &Limits) -> Result<Repository<'_>, Fatal> {
+    fn repository(&self, name: &str, limits: &Limits) -> Result<Repository<'_>, Fatal> {
         let (host, path) = name.split_once('/').unwrap_or((name, ""));
         let path = match (host, path.contains('/')) {
             // Docker Hub's own images have a short name.
@@ -191,15 +205,8 @@ impl Client {
 /// Returns true if a registry answers over HTTP and has no TLS.
 fn speaks_plain_http(http: &Http, authority: &str) -> bool {
     let ask = |scheme: &str| {
-        let uri: Uri = format!("{scheme}://{authority}/v2/").parse().ok()?;
-        let query = Query {
-            method: Method::GET,
-            uri,
-            headers: Vec::new(),
-            authorization: None,
-            body: Content::None,
-        };
-        Some(http.send(&query))
+        let address: Uri = format!("{scheme}://{authority}/v2/").parse().ok()?;
+        Some(http.send(&Request::new(Method::GET), &address, None))
     };
     // A certificate that is not trusted is TLS all the same.
     let has_tls = match ask("https") {
@@ -208,27 +215,6 @@ fn speaks_plain_http(http: &Http, authority: &str) -> bool {
         None => false,
     };
     !has_tls && matches!(ask("http"), Some(Ok(_)))
-}
-
-/// A request to a repository.
-struct Request<'r> {
-    method: Method,
-    /// After `/v2/NAME/`, or a whole address.
-    path: &'r str,
-    headers: Vec<(&'static str, String)>,
-    body: Content<'r>,
-    /// True for pushes.
-    push: bool,
-}
-
-impl<'r> Request<'r> {
-    fn get(path: &'r str, headers: Vec<(&'static str, String)>) -> Self {
-        Request { headers, push: false, ..Request::push(Method::GET, path) }
-    }
-
-    fn push(method: Method, path: &'r str) -> Self {
-        Request { method, path, headers: Vec::new(), body: Content::None, push: true }
-    }
 }
 
 impl Repository<'_> {
@@ -270,14 +256,14 @@ impl Repository<'_> {
         }
     }
 
-    /// Sends a request, with credentials if the registry requires them; returns successful
-    /// responses only.
-    fn send(&self, request: &Request<'_>) -> Result<Response, Failure> {
-        let actions = if request.push { "pull,push" } else { "pull" };
+    /// Sends a request to a path below `/v2/NAME/` or a whole address, with credentials if the registry
+    /// requires them, which with `push` may push; returns successful responses only.
+    fn send(&self, path: &str, push: bool, request: &Request<'_>) -> Result<Response, Failure> {
+        let actions = if push { "pull,push" } else { "pull" };
         let scope = format!("repository:{}:{actions}", self.name);
         let host = &self.host;
         let known = host.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&scope).cloned();
-        let response = self.send_once(request, known.as_ref())?;
+        let response = self.send_once(path, request, known.as_ref())?;
         if response.status.as_u16() != 401 {
             return self.check_status(response, None);
         }
@@ -288,7 +274,7 @@ impl Repository<'_> {
             credentials::find(&host.name, &self.name, &self.client.access.environment)?;
         let token = self.answer(&offers, credentials.as_ref(), &scope)?;
         let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
-        let response = self.send_once(request, Some(&token))?;
+        let response = self.send_once(path, request, Some(&token))?;
         // A rejected token is not kept, or the next request would begin with it.
         if response.status.is_success() {
             host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
@@ -298,15 +284,15 @@ impl Repository<'_> {
 
     fn send_once(
         &self,
+        path: &str,
         request: &Request<'_>,
         authorization: Option<&Secret>,
     ) -> Result<Response, Failure> {
         let host = &self.host;
-        let is_whole = request.path.starts_with("http://") || request.path.starts_with("https://");
-        let address = if is_whole {
-            request.path.to_owned()
-        } else {
-            format!("{}/v2/{}/{}", host.endpoint, self.name, request.path)
+        let is_whole = path.starts_with("http://") || path.starts_with("https://");
+        let address = match is_whole {
+            true => path.to_owned(),
+            false => format!("{}/v2/{}/{path}", host.endpoint, self.name),
         };
         let uri: Uri = address
             .parse()
@@ -316,20 +302,14 @@ impl Repository<'_> {
         let is_own = own
             .is_some_and(|own| authority(&own) == authority(&uri) && own.scheme() == uri.scheme());
         let place = shown(&uri);
-        let watch = Stopwatch::start();
-        let sent = host.http.send(&Query {
-            method: request.method.clone(),
-            uri,
-            headers: request.headers.clone(),
-            authorization: authorization.filter(|_| is_own).map(Secret::reveal),
-            body: request.body,
-        });
+        let authorization = authorization.filter(|_| is_own).map(Secret::reveal);
+        let (sent, millis) = timed(|| host.http.send(request, &uri, authorization));
         self.client.access.tell(2, || {
             let outcome = match &sent {
                 Ok(response) => response.status.as_u16().to_string(),
                 Err(_) => "failed".to_owned(),
             };
-            format!("{} {place}: {outcome}, {} ms", request.method, watch.millis())
+            format!("{} {place}: {outcome}, {millis} ms", request.method)
         });
         if let Ok(response) = &sent {
             self.client.access.tell(3, || headers_of(response));
@@ -364,21 +344,15 @@ impl Repository<'_> {
 /// Returns the error codes (OCI distribution specification) in the body of an error. Messages are
 /// dropped, because a registry could echo secrets of the request.
 fn error_codes(response: Response, timeout: Duration) -> String {
-    #[derive(Deserialize)]
-    struct Body {
-        errors: Vec<ErrorEntry>,
-    }
-    #[derive(Deserialize)]
-    struct ErrorEntry {
-        code: String,
-    }
     let bytes = read_body(response.body, timeout, ERROR_BYTES).ok().flatten().unwrap_or_default();
-    let Ok(body) = serde_json::from_slice::<Body>(&bytes) else { return String::new() };
+    let body: Json = serde_json::from_slice(&bytes).unwrap_or_default();
+    let codes = items(&body, &["errors"]).iter().map(|error| error["code"].as_str());
+    // Without one of them, it is no such body.
+    let mut codes = codes.collect::<Option<Vec<&str>>>().unwrap_or_default();
     // The form that the specification gives codes; anything else could be text of the request.
-    let is_code = |code: &String| {
+    codes.retain(|code| {
         code.len() < 64 && code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-    };
-    let codes: Vec<String> = body.errors.into_iter().map(|e| e.code).filter(is_code).collect();
+    });
     if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) }
 }
 
@@ -400,7 +374,7 @@ fn headers_of(response: &Response) -> String {
 
 /// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
-    if error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()) {
+    if is_exceeded(error) {
         return Failure::TooSlow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {

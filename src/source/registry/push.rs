@@ -1,8 +1,8 @@
 //! Pushing: blobs that a repository does not have, then the manifest that names them.
 
+use super::Repository;
 use super::failure::{Failure, if_found};
-use super::http::{Content, is_https, join, shown};
-use super::{Repository, Request};
+use super::http::{Content, Request, Response, is_https, join, shown};
 use crate::diag::Fatal;
 use oci_spec::image::Descriptor;
 use std::fs::File;
@@ -10,8 +10,7 @@ use std::io::{Seek as _, SeekFrom};
 use ureq::http::Method;
 
 impl Repository<'_> {
-    /// Pushes a blob from a file at its start, unless the repository has it. Returns true if it was
-    /// sent.
+    /// Pushes a blob from a file, unless the repository has it. Returns true if it was sent.
     pub(crate) fn push_blob(
         &self,
         descriptor: &Descriptor,
@@ -21,7 +20,8 @@ impl Repository<'_> {
 
         // Given back before the upload, which may be long, and before a download on its way.
         let asking = self.host.slots.take();
-        let known = self.with_retries(|| if_found(self.send(&Request::push(Method::HEAD, &path))));
+        let known =
+            self.with_retries(|| if_found(self.send(&path, true, &Request::new(Method::HEAD))));
         drop(asking);
         if known.map_err(|failure| failure.diagnostic(&self.host.name))?.is_some() {
             return Ok(false);
@@ -33,7 +33,8 @@ impl Repository<'_> {
             // A retry sends the file from its start.
             file.seek(SeekFrom::Start(0))
                 .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
-            let begun = self.send(&Request::push(Method::POST, "blobs/uploads/"))?;
+            let begin = Request::new(Method::POST);
+            let begun = self.send("blobs/uploads/", true, &begin)?;
             let place = shown(&begun.from);
             let location = begun.header("location").and_then(|l| join(&begun.from, l));
             let Some(location) = location else {
@@ -49,12 +50,8 @@ impl Repository<'_> {
             let separator = if location.query().is_some() { '&' } else { '?' };
             // The location may have a query, which belongs to the upload and must be kept.
             let address = format!("{location}{separator}digest={}", descriptor.digest());
-            self.send(&Request {
-                headers: vec![("content-type", "application/octet-stream".to_owned())],
-                body: Content::File(&file, descriptor.size()),
-                ..Request::push(Method::PUT, &address)
-            })
-            .map(|_| ())
+            self.put(&address, "application/octet-stream", Content::File(&file, descriptor.size()))
+                .map(drop)
         });
         pushed.map(|()| true).map_err(|failure| self.not_pushed(failure))
     }
@@ -71,14 +68,15 @@ impl Repository<'_> {
         let _slot = self.host.slots.take();
         let path = format!("manifests/{}", tag.unwrap_or(descriptor.digest().as_ref()));
         let pushed = self.with_retries(|| {
-            self.send(&Request {
-                headers: vec![("content-type", descriptor.media_type().to_string())],
-                body: Content::Bytes(bytes),
-                ..Request::push(Method::PUT, &path)
-            })
-            .map(|response| response.header("oci-subject").is_some())
+            self.put(&path, descriptor.media_type().as_ref(), Content::Bytes(bytes))
+                .map(|response| response.header("oci-subject").is_some())
         });
         pushed.map_err(|failure| self.not_pushed(failure))
+    }
+
+    fn put(&self, path: &str, kind: &str, body: Content<'_>) -> Result<Response, Failure> {
+        let headers = vec![("content-type", kind.to_owned())];
+        self.send(path, true, &Request { method: Method::PUT, headers, body })
     }
 
     fn not_pushed(&self, failure: Failure) -> Fatal {

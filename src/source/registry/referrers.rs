@@ -1,13 +1,18 @@
 //! Manifests that are attached to another one: the referrers API, and the tag schema of registries
-//! without it.
+//! without it. Signatures of images are referrers, or have a tag.
 //!
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
+use super::Repository;
 use super::failure::{Failure, if_found};
-use super::{Repository, Request};
-use crate::diag::Fatal;
+use super::http::Request;
+use crate::diag::{Code, Fatal};
 use crate::digest::descriptor_of;
-use oci_spec::image::{Digest, MediaType};
+use crate::failure;
+use crate::image::media_type_of;
+use crate::signature::cosign::signature_tag;
+use crate::signature::may_have_signatures;
+use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -55,11 +60,43 @@ impl Repository<'_> {
         self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
     }
 
+    /// Returns the manifest of the tag for signatures; none if there is no such tag.
+    pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
+        self.require_network(of)?;
+        let found = self.tagged(&signature_tag(of.as_ref()), false)?;
+        let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
+        self.client.cache.store(descriptor.digest(), &bytes)?;
+        Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())
+    }
+
+    /// Returns the referrers that may have signatures.
+    pub(super) fn signatures_by_subject(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
+        self.require_network(of)?;
+        let found = self.referrers(of, false)?.into_iter();
+        // An image may have many SBOMs and attestations as well, and each would cost a request.
+        let has_type =
+            |entry: &Json| entry["artifactType"].as_str().is_some_and(may_have_signatures);
+        Ok(found.filter(has_type).filter_map(|entry| serde_json::from_value(entry).ok()).collect())
+    }
+
+    /// Signatures that bundles.lock does not record are only known to the registry.
+    fn require_network(&self, of: &Digest) -> Result<(), Fatal> {
+        if !self.client.access.offline {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot look for signatures of `{}@{of}` with --offline: bundles.lock records none",
+            self.shown()
+        );
+        let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
+        Err(failure(Code::Offline, message, hint))
+    }
+
     /// Returns an index, `None` if there is none.
     fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
-        let accept = vec![("accept", MediaType::ImageIndex.to_string())];
-        let request = Request { push, ..Request::get(path, accept) };
-        let Some(response) = if_found(self.send(&request))? else { return Ok(None) };
+        let request = Request::get(vec![("accept", MediaType::ImageIndex.to_string())]);
+        let response = if_found(self.send(path, push, &request))?;
+        let Some(response) = response else { return Ok(None) };
         let document = self.read_body(response)?;
         let index = serde_json::from_slice(&document.bytes);
         index

@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
 //! Timeouts, retries, and the number of parallel downloads.
 
-use crate::limits::read_at_most;
+use crate::limits::{Watched, exceeded, read_at_most};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -36,37 +36,35 @@ pub(super) fn retry_after(value: &str) -> Option<u64> {
     Some(date.duration_since(std::time::SystemTime::now()).map_or(0, |left| left.as_secs() + 1))
 }
 
-/// Measures the duration for messages.
-pub(super) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    pub(super) fn start() -> Self {
-        Stopwatch(Instant::now())
-    }
-
-    /// Milliseconds so far.
-    pub(super) fn millis(&self) -> u128 {
-        self.0.elapsed().as_millis()
-    }
+/// Returns the result of `work`, and its duration in milliseconds for messages.
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, u128) {
+    let begun = Instant::now();
+    (work(), begun.elapsed().as_millis())
 }
 
-/// A response body with a minimum rate and a total time limit.
-pub(super) struct TimeLimited<R> {
-    inner: R,
-    timeout: Duration,
-    /// The deadline, and the total time until then.
-    deadline: (Instant, Duration),
-    begun: Instant,
-    count: u64,
-}
-
-impl<R: Read> TimeLimited<R> {
-    /// Returns a body of at most `size` bytes.
-    pub(super) fn new(inner: R, timeout: Duration, size: u64) -> Self {
-        let begun = Instant::now();
-        let time = time_for(size, timeout);
-        TimeLimited { inner, timeout, deadline: (begun + time, time), begun, count: 0 }
-    }
+/// Returns a response body of at most `size` bytes with a minimum rate and a total time limit. The
+/// latter is a limit that [`is_exceeded`](crate::limits::is_exceeded): another attempt would time out
+/// too.
+pub(super) fn time_limited<R: Read>(body: R, timeout: Duration, size: u64) -> Watched<'static, R> {
+    let time = time_for(size, timeout);
+    let mut begun = Instant::now();
+    let deadline = begun + time;
+    let mut count = 0;
+    Watched::new(body, move |bytes| {
+        count += bytes.len() as u64;
+        // At the end of the body it is complete, however long it took.
+        if !bytes.is_empty() && Instant::now() > deadline {
+            return Err(exceeded(format!("not complete after {} seconds", time.as_secs())));
+        }
+        if begun.elapsed() > timeout {
+            if count < LEAST_BYTES && !bytes.is_empty() {
+                let message = format!("only {count} bytes in {} seconds", timeout.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            (begun, count) = (Instant::now(), 0);
+        }
+        Ok(())
+    })
 }
 
 /// Reads a response body; `None` if it has more than `limit` bytes.
@@ -75,7 +73,7 @@ pub(super) fn read_body(
     timeout: Duration,
     limit: u64,
 ) -> io::Result<Option<Vec<u8>>> {
-    read_at_most(TimeLimited::new(body, timeout, limit), limit)
+    read_at_most(time_limited(body, timeout, limit), limit)
 }
 
 /// Returns the timeout for a body of `size` bytes.
@@ -83,40 +81,6 @@ fn time_for(size: u64, timeout: Duration) -> Duration {
     // The timeout of each read alone would let a server send one byte at a time forever.
     let time = timeout * 4 + Duration::from_secs(size / LEAST_RATE);
     time.min(LONGEST_BODY.max(timeout * 4))
-}
-
-/// Error: a body timed out. It is not retried, because another attempt would time out too.
-#[derive(Debug)]
-pub(super) struct TimedOut(Duration);
-
-impl std::fmt::Display for TimedOut {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "not complete after {} seconds", self.0.as_secs())
-    }
-}
-
-impl std::error::Error for TimedOut {}
-
-impl<R: Read> Read for TimeLimited<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count += count as u64;
-        let (deadline, time) = self.deadline;
-        // At the end of the body it is complete, however long it took.
-        if count > 0 && Instant::now() > deadline {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
-        }
-        if self.begun.elapsed() > self.timeout {
-            if self.count < LEAST_BYTES && count > 0 {
-                let message =
-                    format!("only {} bytes in {} seconds", self.count, self.timeout.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
-            }
-            self.begun = Instant::now();
-            self.count = 0;
-        }
-        Ok(count)
-    }
 }
 
 /// A limit for the number of simultaneous requests.
@@ -200,14 +164,14 @@ mod tests {
             }
         }
         let begun = Instant::now();
-        let mut body = TimeLimited::new(Drip, Duration::from_millis(20), 1 << 10);
+        let mut body = time_limited(Drip, Duration::from_millis(20), 1 << 10);
         let error = loop {
             if let Err(error) = body.read(&mut [0; 8 << 10]) {
                 break error;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it goes on");
         };
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<TimedOut>()), "{error}");
+        assert!(crate::limits::is_exceeded(&error), "{error}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The list of a repository's tags.
 
 use super::failure::Failure;
-use super::http::join;
-use super::{Repository, Request, Response, offline_tags, shown};
+use super::http::{Request, Response, join};
+use super::{Repository, offline_tags, shown};
 use crate::diag::Fatal;
 use crate::limits::in_bytes;
 use serde::Deserialize;
+use ureq::http::Method;
 
 /// Tags that are asked for at a time.
 const PAGE: usize = 1_000;
@@ -48,7 +49,7 @@ impl Repository<'_> {
     fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Failure> {
         let _slot = self.host.slots.take();
         self.with_retries(|| {
-            let response = self.send(&Request::get(path, Vec::new()))?;
+            let response = self.send(path, false, &Request::new(Method::GET))?;
             let place = shown(&response.from);
             let next = next_page(&response);
             let limit = self.limits.document_bytes;

@@ -3,7 +3,7 @@
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
-use super::http::{Content, Http, Query, Response, is_https, shown};
+use super::http::{Content, Http, Request, Response, is_https, shown};
 use super::retry::{read_body, retry_after};
 use super::{Repository, broken};
 use base64::Engine as _;
@@ -15,6 +15,13 @@ use ureq::http::{Method, Uri};
 
 /// Bytes of an answer with a token.
 const TOKEN_BYTES: u64 = 1 << 20;
+
+/// The request of a token.
+struct Asked<'a> {
+    service: Option<&'a str>,
+    credentials: Option<&'a Credentials>,
+    scope: &'a str,
+}
 
 impl Repository<'_> {
     /// Answers a challenge for the scope `repository:NAME:ACTIONS`. `None` when it can only be answered
@@ -39,8 +46,8 @@ impl Repository<'_> {
                 (Challenge::Basic, _) => {}
                 // Public images need a token, too, which the server gives without credentials.
                 (Challenge::Bearer { realm, service }, _) => {
-                    let service = service.as_deref();
-                    return self.fetch_token(realm, service, credentials, scope).map(Some);
+                    let asked = Asked { service: service.as_deref(), credentials, scope };
+                    return self.fetch_token(realm, &asked).map(Some);
                 }
             }
         }
@@ -48,15 +55,8 @@ impl Repository<'_> {
     }
 
     /// Fetches a token from a realm.
-    fn fetch_token(
-        &self,
-        realm: &str,
-        service: Option<&str>,
-        credentials: Option<&Credentials>,
-        scope: &str,
-    ) -> Result<Secret, Failure> {
-        let host = &self.host;
-        let login = credentials.map(|found| &found.login);
+    fn fetch_token(&self, realm: &str, asked: &Asked<'_>) -> Result<Secret, Failure> {
+        let (host, credentials) = (&self.host, asked.credentials);
         let registry: &Uri = &host
             .endpoint
             .parse()
@@ -86,14 +86,14 @@ impl Repository<'_> {
         let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
         let is_own = authority(&realm) == authority(registry);
         let is_trusted = authority(&realm).is_some_and(|host| self.host.trusted.contains(&host));
-        if login.is_some() && !is_own && !is_trusted {
+        if credentials.is_some() && !is_own && !is_trusted {
             return Err(unsafe_realm(
                 &realm,
                 "another host, which is not trusted with credentials",
             ));
         }
 
-        let response = request(&host.http, realm, service, login, scope)?;
+        let response = request(&host.http, realm, asked)?;
         let place = shown(&response.from);
         match response.status.as_u16() {
             200 => read_token(response, &place, self.client.network.timeout),
@@ -119,16 +119,10 @@ fn bearer(token: &str) -> Secret {
 }
 
 /// Asks a realm for a token.
-fn request(
-    http: &Http,
-    realm: Uri,
-    service: Option<&str>,
-    login: Option<&Login>,
-    scope: &str,
-) -> Result<Response, Failure> {
-    let mut form = vec![("scope", scope)];
-    form.extend(service.map(|service| ("service", service)));
-    let (method, uri, authorization, body) = match login {
+fn request(http: &Http, realm: Uri, asked: &Asked<'_>) -> Result<Response, Failure> {
+    let mut form = vec![("scope", asked.scope)];
+    form.extend(asked.service.map(|service| ("service", service)));
+    let (method, uri, authorization, body) = match asked.credentials.map(|found| &found.login) {
         // An identity token is exchanged with the OAuth2 form of the token endpoint, a password
         // with Basic and GET; not every registry has both.
         Some(Login::Identity(token)) => {
@@ -155,13 +149,9 @@ fn request(
     if body.is_some() {
         headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
     }
-    http.send(&Query {
-        method,
-        uri,
-        headers,
-        authorization: authorization.as_ref().map(Secret::reveal),
-        body: body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes())),
-    })
+    let body = body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes()));
+    let authorization = authorization.as_ref().map(Secret::reveal);
+    http.send(&Request { method, headers, body }, &uri, authorization)
 }
 
 /// Reads the token of a response.

@@ -1,6 +1,6 @@
 //! Signatures of images, as cosign writes them: which an image must have (`policy`), and what they
 //! say (`simple_signing`, `bundle`), signed with a key or by an identity with a certificate
-//! (`keyless`). `registry/signatures` and the layout find them.
+//! (`keyless`). `registry/referrers` and the layout find them.
 //!
 //! Signatures are looked for where the image was found, and verified for the reference before
 //! mirrors. bundles.lock records the manifest that contains the signature, so that a locked build
@@ -33,7 +33,7 @@ use super::{Pin, SourceResolver, failure};
 use crate::config::Text;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Span, listed};
 use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
-use oci_spec::image::{Descriptor, Digest};
+use oci_spec::image::{Descriptor, Digest, MediaType};
 use policy::{Rule, Table};
 use public_key::PublicKey;
 use rejection::Rejection;
@@ -44,13 +44,12 @@ use std::str::FromStr as _;
 /// Media type of bundles of sigstore, without their version; the artifact type of referrers with
 /// signatures.
 const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
-/// The artifact type that cosign 3.0.2 writes into the index of referrers in registries without their
-/// API: that of the configuration, where that of the manifest belongs.
-const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 
 /// Returns true if referrers of this artifact type may have signatures; their layers tell.
 pub(super) fn may_have_signatures(artifact_type: &str) -> bool {
-    artifact_type.starts_with(BUNDLE_TYPE) || artifact_type == EMPTY_TYPE
+    // cosign 3.0.2 writes the type of the empty configuration into the index of referrers in registries
+    // without their API, where that of the manifest belongs.
+    artifact_type.starts_with(BUNDLE_TYPE) || artifact_type == MediaType::EmptyJSON.as_ref()
 }
 
 /// Signatures of one manifest that are verified: anyone who may push can add some.
@@ -93,6 +92,11 @@ struct Verifier<'v> {
     signers: &'v Signers,
     /// The reference before mirrors.
     reference: &'v Reference,
+    /// The manifest or index that the reference leads to.
+    root: &'v Descriptor,
+    /// Digest of the index that a locked manifest was picked from.
+    index: Option<&'v str>,
+    rejected: Rejected,
 }
 
 /// The signatures that were found and are not valid.
@@ -133,29 +137,29 @@ impl SourceResolver {
             return Ok(None);
         };
         let Rule::Signed(signers) = rule else { return Err(rejected(reference, table)) };
-        let blobs = located.blobs.as_ref();
-        let verifier = Verifier { blobs, signers, reference };
-        let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());
+        let (blobs, root) = (located.blobs.as_ref(), &located.root);
+        let (index, rejected) = (pin.and_then(|pin| pin.index), Rejected::default());
+        let mut verifier = Verifier { blobs, signers, reference, root, index, rejected };
 
-        let index = pin.and_then(|pin| pin.index);
         if let Some(recorded) = pin.and_then(|pin| pin.signature)
-            && let Some(signature) =
-                verifier.recorded(recorded, &located.root, index, &mut stale)?
+            && let Some(signature) = verifier.recorded(recorded)?
         {
             return Ok(Some(signature));
         }
-        if let Some(signature) = verifier.discovered(&located.root, index, &mut rejected)? {
+        let stale = std::mem::take(&mut verifier.rejected);
+        if let Some(signature) = verifier.discovered()? {
             return Ok(Some(signature));
         }
 
-        let image = format!("{}@{}", reference.name, located.root.digest());
+        let image = format!("{}@{}", reference.name, root.digest());
+        let mut rejected = verifier.rejected;
         // The recorded signature is usually among those that are attached.
         if rejected.reasons.is_empty() && rejected.error.is_none() {
             rejected = stale;
         }
         let error = match (rejected.reasons.as_slice(), rejected.error) {
             ([], Some(error)) => return Err(error),
-            ([], None) => unsigned(&image, located.root.digest()),
+            ([], None) => unsigned(&image, root.digest()),
             (found, _) => invalid(&image, signers, found),
         };
         Err(error.related(table, "required by this table").into())
@@ -165,25 +169,19 @@ impl SourceResolver {
 impl Verifier<'_> {
     /// Verifies the signature that bundles.lock records; `None` if it is not there any more or not
     /// valid, for example with other keys.
-    fn recorded(
-        &self,
-        recorded: &Signature,
-        root: &Descriptor,
-        index: Option<&str>,
-        rejected: &mut Rejected,
-    ) -> Result<Option<Signature>, Fatal> {
+    fn recorded(&mut self, recorded: &Signature) -> Result<Option<Signature>, Fatal> {
         let (Ok(manifest), Ok(signed)) =
             (Digest::from_str(&recorded.manifest), Digest::from_str(&recorded.signed))
         else {
             return Ok(None);
         };
-        let is_of_image = signed == *root.digest()
-            || self.linked(root, index)?.is_some_and(|linked| linked == signed);
+        let is_of_image =
+            signed == *self.root.digest() || self.linked()?.is_some_and(|linked| linked == signed);
         if !is_of_image {
             return Ok(None);
         }
         let found = self.find(&manifest)?;
-        Ok(found.and_then(|descriptor| self.manifest(&descriptor, &signed, rejected)))
+        Ok(found.and_then(|descriptor| self.manifest(&descriptor, &signed)))
     }
 
     /// Returns the descriptor of a manifest or an index; `None` if it is not there any more.
@@ -196,21 +194,16 @@ impl Verifier<'_> {
 
     /// Verifies the signatures that are attached to the image, and those of its index or of the
     /// platform in it.
-    fn discovered(
-        &self,
-        root: &Descriptor,
-        index: Option<&str>,
-        rejected: &mut Rejected,
-    ) -> Result<Option<Signature>, Fatal> {
+    fn discovered(&mut self) -> Result<Option<Signature>, Fatal> {
         // The signatures of the image itself first: those of its index need more requests.
         for is_linked in [false, true] {
-            let own = Some(root.digest().clone());
-            let signed = if is_linked { self.linked(root, index)? } else { own };
+            let own = Some(self.root.digest().clone());
+            let signed = if is_linked { self.linked()? } else { own };
             let Some(signed) = &signed else { continue };
             for attachment in [Attachment::Tag, Attachment::Referrers] {
                 let found = self.blobs.signatures(signed, attachment)?;
                 for descriptor in found.iter().take(MOST_SIGNATURES) {
-                    if let Some(signature) = self.manifest(descriptor, signed, rejected) {
+                    if let Some(signature) = self.manifest(descriptor, signed) {
                         return Ok(Some(signature));
                     }
                 }
@@ -221,8 +214,9 @@ impl Verifier<'_> {
 
     /// Returns the other digest that identifies the image: for an index that of the platform that is
     /// read, for a locked manifest that of the index that it was picked from, if that contains it.
-    fn linked(&self, root: &Descriptor, index: Option<&str>) -> Result<Option<Digest>, Fatal> {
-        if let Some(index) = index.and_then(|index| Digest::from_str(index).ok()) {
+    fn linked(&self) -> Result<Option<Digest>, Fatal> {
+        let root = self.root;
+        if let Some(index) = self.index.and_then(|index| Digest::from_str(index).ok()) {
             let Some(descriptor) = self.find(&index)? else { return Ok(None) };
             let document = read_document(self.blobs, &descriptor)?;
             let Document::Index(document) = document else { return Ok(None) };
@@ -239,16 +233,10 @@ impl Verifier<'_> {
     }
 
     /// Returns the first valid signature of `signed` in a manifest.
-    fn manifest(
-        &self,
-        descriptor: &Descriptor,
-        signed: &Digest,
-        rejected: &mut Rejected,
-    ) -> Option<Signature> {
-        let outcome = self.layers(descriptor, signed, &mut rejected.reasons);
+    fn manifest(&mut self, descriptor: &Descriptor, signed: &Digest) -> Option<Signature> {
         // One manifest that cannot be read does not hide a valid signature in another one.
-        let signer = outcome.unwrap_or_else(|error| {
-            rejected.error.get_or_insert(error);
+        let signer = self.layers(descriptor, signed).unwrap_or_else(|error| {
+            self.rejected.error.get_or_insert(error);
             None
         })?;
         Some(Signature {
@@ -260,17 +248,16 @@ impl Verifier<'_> {
 
     /// Returns the signer of the first valid signature in the layers of a manifest.
     fn layers(
-        &self,
+        &mut self,
         descriptor: &Descriptor,
         signed: &Digest,
-        reasons: &mut Vec<Rejection>,
     ) -> Result<Option<Signer>, Fatal> {
         let Document::Manifest(manifest) = read_document(self.blobs, descriptor)? else {
             return Ok(None);
         };
         let none = HashMap::new();
         for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
-            let media_type = layer.media_type().to_string();
+            let media_type: &str = layer.media_type().as_ref();
             let verified = if media_type == SIMPLE_SIGNING_TYPE {
                 let payload = read_small(self.blobs, layer)?;
                 let annotations = layer.annotations().as_ref().unwrap_or(&none);
@@ -285,7 +272,7 @@ impl Verifier<'_> {
                 // An attestation, which is no signature of the image.
                 Ok(None) => {}
                 Ok(signer) => return Ok(signer),
-                Err(rejection) => reasons.push(rejection),
+                Err(rejection) => self.rejected.reasons.push(rejection),
             }
         }
         Ok(None)

@@ -18,8 +18,10 @@ const ALGORITHMS: [&dyn SignatureVerificationAlgorithm; 5] = [
 /// A public key.
 #[derive(Debug)]
 pub(super) struct PublicKey {
-    file: String,
-    fingerprint: String,
+    /// The name of its file.
+    pub(super) file: String,
+    /// The SHA-256 of its SubjectPublicKeyInfo.
+    pub(super) fingerprint: String,
     spki: SubjectPublicKeyInfoDer<'static>,
 }
 
@@ -52,16 +54,6 @@ impl PublicKey {
     /// Returns true if the key made the signature of a message.
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         ALGORITHMS.iter().any(|one| self.attempt(*one, message, signature).is_ok())
-    }
-
-    /// Returns the name of the key's file.
-    pub(super) fn file(&self) -> &str {
-        &self.file
-    }
-
-    /// Returns the SHA-256 of the key's SubjectPublicKeyInfo.
-    pub(super) fn fingerprint(&self) -> &str {
-        &self.fingerprint
     }
 
     fn attempt(

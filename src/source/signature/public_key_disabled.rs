@@ -3,7 +3,10 @@
 
 /// A public key; this build has none.
 #[derive(Debug)]
-pub(super) enum PublicKey {}
+pub(super) struct PublicKey {
+    pub(super) file: String,
+    pub(super) fingerprint: String,
+}
 
 impl PublicKey {
     pub(super) fn read(_: &str, _: &[u8]) -> Result<Vec<PublicKey>, String> {
@@ -12,15 +15,7 @@ impl PublicKey {
     }
 
     pub(super) fn verifies(&self, _: &[u8], _: &[u8]) -> bool {
-        match *self {}
-    }
-
-    pub(super) fn file(&self) -> &str {
-        match *self {}
-    }
-
-    pub(super) fn fingerprint(&self) -> &str {
-        match *self {}
+        false
     }
 }
 

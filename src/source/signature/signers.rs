@@ -93,9 +93,8 @@ impl Signers {
         match self {
             Signers::Keys(keys) => {
                 let describe =
-                    |key: &PublicKey| format!("{} ({})", key.file(), short(key.fingerprint()));
-                let keys: Vec<String> = keys.iter().map(describe).collect();
-                format!("the keys {}", listed(&keys, MOST_REASONS))
+                    |key: &PublicKey| format!("{} ({})", key.file, short(&key.fingerprint));
+                format!("the keys {}", listed(keys.iter().map(describe), MOST_REASONS))
             }
             #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.describe(),
@@ -106,7 +105,7 @@ impl Signers {
     pub(super) fn hint(&self, image: &str) -> String {
         match self {
             Signers::Keys(keys) => {
-                let file = keys.first().map(PublicKey::file).unwrap_or_default();
+                let file = keys.first().map_or("", |key| key.file.as_str());
                 format!(
                     "look at it with `cosign verify --key {file} --insecure-ignore-tlog=true \
                         {image}`; if the vendor has a new key, add it to `key`"
@@ -121,7 +120,7 @@ impl Signers {
 /// Returns the key that verifies a signature of `message`.
 fn signed_by(keys: &[PublicKey], message: &[u8], signature: &[u8]) -> Option<Signer> {
     let key = keys.iter().find(|key| key.verifies(message, signature))?;
-    Some(Signer::Key(key.fingerprint().to_owned()))
+    Some(Signer::Key(key.fingerprint.clone()))
 }
 
 /// Returns enough of a fingerprint to tell it from others.

@@ -125,7 +125,7 @@ impl SourceResolver {
             let image = self.image(*pin, diagnostics)?;
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            let repository = self.repository(&target.name)?;
             // The place of a part decides what it is, not the media type that others gave it.
             let mut push_blob = |part: &Descriptor| -> Result<(), Fatal> {
                 let copied = repository.push_blob(part, || image.checked(part, self))?;

@@ -34,9 +34,7 @@ impl<'t> Scanner<'t> {
                 }
             }
         }
-        self.save_simple_key(false)?;
-        self.simple_key_allowed = false;
-        let mark = self.mark();
+        let mark = self.begin_scalar()?;
         let text = self.scan_plain()?;
         self.push(TokenKind::Plain(text), mark);
         Ok(())

@@ -9,9 +9,7 @@ const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl<'t> Scanner<'t> {
     pub(super) fn fetch_anchor(&mut self) -> Result<(), Error> {
-        self.save_simple_key(false)?;
-        self.simple_key_allowed = false;
-        let mark = self.mark();
+        let mark = self.begin_scalar()?;
         let alias = self.byte(self.pos) == b'*';
         self.pos += 1;
         let name = self.scan_word_characters();
@@ -40,9 +38,7 @@ impl<'t> Scanner<'t> {
     }
 
     pub(super) fn fetch_tag(&mut self) -> Result<(), Error> {
-        self.save_simple_key(false)?;
-        self.simple_key_allowed = false;
-        let mark = self.mark();
+        let mark = self.begin_scalar()?;
         let tag = self.scan_tag(mark)?;
         if !self.is_blank_break_or_end(self.pos) {
             let message = "did not find the expected blank or line break after a tag";

@@ -8,9 +8,7 @@ use std::borrow::Cow;
 
 impl<'t> Scanner<'t> {
     pub(super) fn fetch_quoted(&mut self) -> Result<(), Error> {
-        self.save_simple_key(false)?;
-        self.simple_key_allowed = false;
-        let mark = self.mark();
+        let mark = self.begin_scalar()?;
         let text = match self.scan_unbroken() {
             Some(text) => Cow::Borrowed(text),
             None => Cow::Owned(self.scan_quoted()?),
