@@ -455,15 +455,15 @@ macro_rules! key_name {
 /// }
 /// ```
 ///
-/// `or "[[chart.example]]"` is its header in `[[chart]]`; `checked by FUNCTION as TYPE` turns it into
-/// another type.
+/// `or "[[chart.example]]"` is its header in `[[chart]]`; `checked by FUNCTION` checks and completes it,
+/// `checked by FUNCTION as TYPE` turns it into another type.
 macro_rules! table {
     (
         $(#[doc = $about:literal])+
         $(#[derive($($derived:ident),+)])?
         $vis:vis struct $name:ident at $header:literal $(or $in_charts:literal)?
             $(, one of [$($choice:literal),+])?
-            $(, checked by $check:path as $value:ty)?
+            $(, checked by $check:path $(as $value:ty)?)?
         {
             $(
                 $(#[doc = $doc:literal])*
@@ -480,7 +480,7 @@ macro_rules! table {
         }
 
         impl $crate::declare::Declared for $name {
-            type Value = $crate::declare::value!($name $(, $value)?);
+            type Value = $crate::declare::value!($name $($(, $value)?)?);
 
             fn table() -> &'static $crate::declare::Table {
                 // A static has one address, by which `Reader::unknown` knows the table of included
@@ -527,7 +527,7 @@ macro_rules! table {
                 // Only after all keys were read: one run reports everything that is wrong in the
                 // table.
                 let table = $name { $($field: $field?),* };
-                $crate::declare::checked!(reader, fields, table $(, $check)?)
+                $crate::declare::checked!(reader, fields, table $(, $check $(as $value)?)?)
             }
         }
 
@@ -562,7 +562,12 @@ macro_rules! checked {
     ($reader:ident, $fields:ident, $table:ident) => {
         Some($table)
     };
-    ($reader:ident, $fields:ident, $table:ident, $check:path) => {
+    ($reader:ident, $fields:ident, $table:ident, $check:path) => {{
+        let mut table = $table;
+        $check(&mut table, $reader, $fields);
+        Some(table)
+    }};
+    ($reader:ident, $fields:ident, $table:ident, $check:path as $value:ty) => {
         $check($table, $reader, $fields)
     };
 }

@@ -168,7 +168,7 @@ fn prefill(table: PrefillTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Sh
 table! {
     /// Accelerators of the engine.
     #[derive(PartialEq, Eq)]
-    pub struct Accelerator at "accelerator", checked by accelerator as Accelerator {
+    pub struct Accelerator at "accelerator", checked by accelerator {
         /// Vendor of the device resource: `nvidia` (default), `amd`, `intel`, `gaudi`, `tpu`, or
         /// `none` for CPUs.
         resource as "vendor": Vendor;
@@ -203,11 +203,7 @@ words! {
         "none" => None;
 }
 
-fn accelerator(
-    mut table: Accelerator,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<Accelerator> {
+fn accelerator(table: &mut Accelerator, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     // Every other key describes devices.
     let others = fields.all().iter().filter(|(key, _)| key.name != "vendor");
     for (key, value) in others.filter(|_| table.resource.is_none()) {
@@ -228,5 +224,4 @@ fn accelerator(
 
     // A ResourceClaim allocates the devices, so pods request no extended resource.
     table.resource = table.resource.filter(|_| table.claim_template.is_none());
-    Some(table)
 }

@@ -33,7 +33,7 @@ use traffic::MetricName;
 table! {
     /// A model to serve: one chart with the engine, the endpoint picker, the InferencePool and the
     /// route.
-    pub struct ServingConfig at "[[serving]]", checked by complete as ServingConfig {
+    pub struct ServingConfig at "[[serving]]", checked by complete {
         /// Name of the chart and of the pool: lower-case letters, digits and dashes, starting with a
         /// letter, at most 40 characters.
         name: ModelName;
@@ -133,11 +133,7 @@ fn serving_patch(table: ServingPatch, _: &mut Reader<'_>, _: &Fields<'_>) -> Opt
 }
 
 /// Completes a model from its other keys and `[defaults]`, and checks its keys together.
-fn complete(
-    mut model: ServingConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<ServingConfig> {
+fn complete(model: &mut ServingConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if !fields.has("served-name") {
         // vLLM's default is its `--model`, which for other sources would be a path in the pod.
         model.served_name = match &model.model {
@@ -176,13 +172,12 @@ fn complete(
         policy.gateways.extend(route.gateway_namespace.clone());
     }
     // After completion, so that rules see what charts are built from.
-    check_policy(&model, reader);
-    check_autoscaling(&model, reader);
-    check_adapters(&model, reader);
+    check_policy(model, reader);
+    check_autoscaling(model, reader);
+    check_adapters(model, reader);
     if let Some(maas) = &model.maas {
-        maas::check(reader, &model, maas);
+        maas::check(reader, model, maas);
     }
-    Some(model)
 }
 
 fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 table! {
     /// The endpoint picker, which selects a pod for each request.
     #[derive(PartialEq)]
-    pub struct PickerConfig at "epp", checked by one_configuration as PickerConfig {
+    pub struct PickerConfig at "epp", checked by one_configuration {
         /// Picker configuration preset: `default`: queue, cache and prefix; `aggregated`: the same,
         /// and spreads new prompts; `payload-agnostic`: for requests that cannot be parsed;
         /// `prefill-decode`: for `prefill`, where it is the default; `precise-prefix`: by the KV
@@ -71,16 +71,11 @@ choices! {
     }
 }
 
-fn one_configuration(
-    table: PickerConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<PickerConfig> {
+fn one_configuration(_: &mut PickerConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if fields.has("preset") && fields.has("config") {
         let message = "`preset` and `config` are mutually exclusive";
         reader.error(Code::InvalidValue, &fields.place("config"), message, "remove one of them");
     }
-    Some(table)
 }
 
 /// Flags of the picker, each with one value.

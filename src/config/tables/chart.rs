@@ -1,7 +1,7 @@
 //! `[[chart]]`: a chart from the user's own manifests, as a bundle with another source.
 
 use super::after::StepTable;
-use super::bundle::{BundleConfig, Source, with_overlays};
+use super::bundle::{BundleConfig, Source, check_overlays};
 use super::lints::Levels;
 use super::operands::{Namespaces, Operands, ScopeMap};
 use super::overlay::{OverlayTable, PatchConfig};
@@ -88,7 +88,7 @@ pub struct Manifests {
 }
 
 /// Returns the chart of a table as a bundle, completed from `[defaults]`.
-fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
+fn chart(mut table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
     if !["manifests", "vendored", "maas"].iter().any(|key| fields.has(key))
         || fields.has("manifests") && table.manifests.is_empty() && table.vendored.is_empty()
     {
@@ -99,6 +99,7 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         return None;
     }
 
+    table.settings.complete(&reader.defaults.settings);
     let suggested = table.namespace.clone().unwrap_or_else(|| table.name.clone());
     let maas = table.maas.map(|platform| platform.in_namespace(&suggested));
     let shown = table.manifests.iter().map(|path| path.text.as_str());
@@ -111,9 +112,9 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         text,
         span: table.span.clone(),
     };
-    let chart = BundleConfig {
+    let mut chart = BundleConfig {
         namespace: table.namespace,
-        settings: table.settings.over(&reader.defaults.settings),
+        settings: table.settings,
         chart_version: Some(table.chart_version),
         depends_on: table.depends_on,
         gates: table.ready,
@@ -127,7 +128,8 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         span: table.span,
         ..BundleConfig::new(&table.name, Source::Manifests(Box::new(manifests)))
     };
-    Some(with_overlays(chart, reader))
+    check_overlays(&mut chart, reader);
+    Some(chart)
 }
 
 patterns! {

@@ -8,7 +8,7 @@ use crate::reader::{Fields, Reader};
 table! {
     /// Generates a Flux HelmRelease for each chart, in the order of `depends-on`.
     #[derive(PartialEq, Eq)]
-    pub struct Flux at "[deploy.flux]", checked by with_namespace as Flux {
+    pub struct Flux at "[deploy.flux]", checked by with_namespace {
         /// Name of the GitRepository with the charts, which must exist.
         source_name: ObjectName;
         /// Namespace of the GitRepository. Default: the namespace of the HelmReleases.
@@ -25,10 +25,9 @@ table! {
 }
 
 /// Sets the namespace of the GitRepository.
-fn with_namespace(mut table: Flux, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Flux> {
+fn with_namespace(table: &mut Flux, _: &mut Reader<'_>, fields: &Fields<'_>) {
     // Flux looks for a source in the namespace of the object that refers to it.
     if !fields.has("source-namespace") {
         table.source_namespace = table.namespace.clone();
     }
-    Some(table)
 }

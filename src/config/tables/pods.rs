@@ -14,7 +14,7 @@ table! {
     /// Overrides for the operator's Deployments, as `spec.config` of an OLM Subscription: the keys
     /// are those of the Kubernetes API. Init containers are not changed.
     #[derive(Default, PartialEq)]
-    pub struct PodConfig at "[bundle.config]", checked by complete as PodConfig {
+    pub struct PodConfig at "[bundle.config]", checked by complete {
         /// Environment variables for all containers; replaces variables with the same name.
         env: ApiList<EnvVar>;
         /// Sources of environment variables (envFrom), added to all containers.
@@ -52,11 +52,7 @@ table! {
 }
 
 /// Reports items that have no name, or that of another, and adds the variables of the proxy.
-fn complete(
-    mut config: PodConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<PodConfig> {
+fn complete(config: &mut PodConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     // A volume may be mounted at several paths, so a mount is known by its path.
     for (key, items, identity) in [
         ("env", &config.env, "name"),
@@ -95,7 +91,6 @@ fn complete(
             .env
             .extend(value.filter(|_| !is_set).map(|value| json!({"name": name, "value": value})));
     }
-    Some(config)
 }
 
 #[cfg(test)]

@@ -27,9 +27,9 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Returns these settings, completed from `[defaults]`.
-            pub(crate) fn over(self, defaults: &Self) -> Self {
-                $name { $($field: Completed::over(self.$field, &defaults.$field),)* }
+            /// Completes these settings from `[defaults]`.
+            pub(crate) fn complete(&mut self, defaults: &Self) {
+                $(Completed::complete(&mut self.$field, &defaults.$field);)*
             }
         }
     };
@@ -106,20 +106,20 @@ table! {
 
 /// A setting that `[defaults]` completes.
 trait Completed: Clone {
-    fn over(self, default: &Self) -> Self;
+    fn complete(&mut self, default: &Self);
 }
 
 impl<T: Clone> Completed for Option<T> {
-    fn over(self, default: &Self) -> Self {
+    fn complete(&mut self, default: &Self) {
         // `pull-secret = false` is `Some(None)`, so it wins over the name in `[defaults]`.
-        self.or_else(|| default.clone())
+        *self = self.take().or_else(|| default.clone());
     }
 }
 
 /// The own items come after those of `[defaults]`.
 impl<T: Clone> Completed for Vec<T> {
-    fn over(self, default: &Self) -> Self {
-        default.iter().cloned().chain(self).collect()
+    fn complete(&mut self, default: &Self) {
+        self.splice(..0, default.iter().cloned());
     }
 }
 

@@ -44,19 +44,14 @@ impl Rule for OwnName {
     }
 }
 
-/// Returns the switches without those of the same name, and checks that overlays and switches belong
-/// together.
-pub(crate) fn used(
-    reader: &mut Reader<'_>,
-    switches: Vec<Switch>,
-    overlays: &[Overlay],
-) -> Vec<Switch> {
+/// Removes switches of the same name, and checks that overlays and switches belong together.
+pub(crate) fn check(reader: &mut Reader<'_>, switches: &mut Vec<Switch>, overlays: &[Overlay]) {
     let same = |one: &Switch, other: &Switch| one.name.text == other.name.text;
     let describe = |switch: &Switch| {
         (format!("duplicate switch `{}`", switch.name.text), "rename one of them".to_owned())
     };
-    let switches =
-        reader.unique(Code::DuplicateName, switches, same, |switch| &switch.name.span, describe);
+    let all = std::mem::take(switches);
+    *switches = reader.unique(Code::DuplicateName, all, same, |one| &one.name.span, describe);
 
     // Both ways: a switch that no overlay has would be a value without effect.
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.text.as_str()).collect();
@@ -77,7 +72,7 @@ pub(crate) fn used(
         }
     }
 
-    for switch in &switches {
+    for switch in switches {
         let uses = |overlay: &Overlay| {
             overlay.switch.as_ref().is_some_and(|name| name.text == switch.name.text)
         };
@@ -90,5 +85,4 @@ pub(crate) fn used(
             reader.error_at(Code::InvalidValue, &switch.name.span, message, hint);
         }
     }
-    switches
 }

@@ -34,7 +34,7 @@ table! {
     /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or in
     /// several. Models with `maas` are checked against it.
     #[derive(PartialEq, Eq)]
-    pub struct MaasPlatform at "[chart.maas]", checked by platform as MaasPlatform {
+    pub struct MaasPlatform at "[chart.maas]", checked by platform {
         /// Release of OpenShift AI or Open Data Hub whose MaaS controller is installed: `3.5`
         /// (default, and later) or `3.4`.
         release: MaasRelease;
@@ -133,7 +133,7 @@ table! {
     /// grants access to groups (MaaSAuthPolicy) and limits their tokens (MaaSSubscription). Requires
     /// `form = "kserve"`.
     #[derive(PartialEq, Eq)]
-    pub struct MaasModel at "maas", checked by model as MaasModel {
+    pub struct MaasModel at "maas", checked by model {
         /// Name of a Gateway of `[chart.maas.gateway]`. Default: the only one.
         gateway: Option<GatewayName>;
         subscriptions: Required<Vec<MaasSubscription>>;
@@ -147,9 +147,7 @@ table! {
 table! {
     /// Token limits of groups: one MaaSSubscription each.
     #[derive(PartialEq, Eq)]
-    pub struct MaasSubscription at "[[serving.maas.subscriptions]]",
-        checked by subscription as MaasSubscription
-    {
+    pub struct MaasSubscription at "[[serving.maas.subscriptions]]", checked by subscription {
         /// Name of the subscription. The MaaSSubscription has the name MODEL-NAME.
         name: Label;
         /// Groups of users, for example `system:authenticated`.
@@ -204,20 +202,15 @@ impl MaasModel {
     }
 }
 
-fn platform(
-    table: MaasPlatform,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<MaasPlatform> {
+fn platform(_: &mut MaasPlatform, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if !["gateway", "database", "tenant"].iter().any(|key| fields.has(key)) {
         let message = "`maas` has neither `gateway`, `database` nor `tenant`";
         let hint = "add `[chart.maas.gateway]`, `[chart.maas.database]` or `[chart.maas.tenant]`";
         reader.error(Code::MissingKey, &fields.header, message, hint);
     }
-    Some(table)
 }
 
-fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<MaasModel> {
+fn model(table: &mut MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.subscriptions.is_empty() {
         let hint = "add one: a model without subscription rejects all requests";
         let place = fields.place("subscriptions");
@@ -225,14 +218,9 @@ fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> 
     }
     // For a tenant that is not in the configuration; `references` sets that of one that is.
     TENANT_NAMESPACE.clone_into(&mut table.tenant_namespace);
-    Some(table)
 }
 
-fn subscription(
-    table: MaasSubscription,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<MaasSubscription> {
+fn subscription(table: &mut MaasSubscription, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.groups.is_empty() {
         let hint = "name groups, for example `groups = [\"system:authenticated\"]`";
         reader.error(Code::InvalidValue, &fields.place("groups"), "`groups` is empty", hint);
@@ -250,7 +238,6 @@ fn subscription(
             reader.error(Code::InvalidValue, &place, message, "remove one of them");
         }
     }
-    Some(table)
 }
 
 /// Longest name of a MaaSSubscription: policies that the controller derives have it as a label.
