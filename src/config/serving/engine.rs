@@ -1,13 +1,10 @@
 //! `engine`, `accelerator`, `prefill`, and the keys of topologies.
 
 use super::accelerators::{RdmaName, TpuName};
-use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table, words};
-use crate::diag::Code;
-use crate::forms::{Any, Integer, ObjectName, Reference, patterns};
-use crate::kubernetes::{Api, ApiList, Strings};
-use crate::reader::{Fields, Node, Reader};
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
-use serde_json::Value as Json;
+use super::*;
+use crate::forms::Any;
+use crate::kubernetes::Strings;
+use k8s_openapi::api::core::v1::{EnvVar, Toleration};
 
 table! {
     /// The model server.

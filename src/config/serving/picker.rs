@@ -1,15 +1,9 @@
 //! `epp`, `objectives` and `rewrites`: the endpoint picker.
 
 use super::pods::{PodTable, check_entries};
-use crate::declare::{Form, Key, Kind, OrEmpty, choices, table};
-use crate::diag::Code;
-use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
-use crate::ir::label_fault;
-use crate::kubernetes::Api;
-use crate::reader::{Fields, Node, Reader, as_json};
-use k8s_openapi::api::core::v1::ResourceRequirements;
-use serde_json::{Map as JsonMap, Value as Json};
-use std::collections::BTreeMap;
+use super::*;
+use crate::forms::Object;
+use serde_json::Map as JsonMap;
 
 table! {
     /// The endpoint picker, which selects a pod for each request.

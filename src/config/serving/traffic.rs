@@ -1,10 +1,7 @@
 //! `route`, `monitoring`, `network-policy` and `autoscaling`: a model in its cluster.
 
 use super::pods::Labels;
-use crate::declare::{choices, table, words};
-use crate::diag::Code;
-use crate::forms::{Integer, Namespace, ObjectName, patterns};
-use crate::reader::{Fields, Reader};
+use super::*;
 
 table! {
     /// Route from a Gateway to the model.

@@ -3,14 +3,10 @@
 
 use super::overlay::Overlay;
 use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
-use crate::declare::{Form, Key, Kind, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{Namespace, Reference, patterns};
-use crate::ir::{Phase, Release, is_label_key, is_label_value};
-use crate::reader::{Fields, Node, Reader, as_json, entries};
+use super::*;
+use crate::ir::{Release, is_label_key, is_label_value};
 use crate::yaml;
-use serde_json::{Map, Value as Json, json};
-use std::ops::Range;
+use serde_json::Map;
 
 table! {
     /// Steps after the installation: changes to objects that an operator creates. helmfile carries

@@ -1,11 +1,8 @@
 //! `[deploy.argocd]`: objects of Argo CD.
 
 use super::deploy::Subfolder;
-use crate::declare::{Form, Key, Kind, choices, table};
-use crate::diag::{Code, suggest};
-use crate::forms::{Any, ApiKind, Label, Namespace, ObjectName, Word, patterns};
-use crate::reader::{Fields, Node, Reader};
-use crate::{CRDS_SUFFIX, Layout, OPERANDS_SUFFIX};
+use super::*;
+use crate::Layout;
 use toml::Spanned;
 
 table! {

@@ -11,12 +11,7 @@ use super::pods::PodConfig;
 use super::ready::{ChartGate, Gate, has_phase};
 use super::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
 use super::switch::{self, Switch};
-use crate::declare::{Flat, Form, Header, Key, Kind, table};
-use crate::diag::{Code, Span};
-use crate::forms::{Any, ChartVersion, Filled, Listed, Name, Namespace, Placed, Reference, Word};
-use crate::ir::{Phase, Scopes};
-use crate::reader::{Fields, Node, Reader};
-use crate::{CRDS_SUFFIX, OPERANDS_SUFFIX, Text};
+use super::*;
 
 table! {
     /// A bundle to compile into a chart.

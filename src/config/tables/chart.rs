@@ -1,18 +1,15 @@
 //! `[[chart]]`: a chart from the user's own manifests, as a bundle with another source.
 
 use super::after::StepTable;
-use super::bundle::{BundleConfig, Source, check_overlays};
+use super::bundle::{Source, check_overlays};
 use super::lints::Levels;
 use super::operands::{Namespaces, Operands, ScopeMap};
 use super::overlay::{OverlayTable, PatchConfig};
 use super::ready::ChartGate;
 use super::settings::Settings;
 use super::switch::Switch;
-use crate::Text;
-use crate::declare::{Flat, Header, InChart, table};
-use crate::diag::{Code, Span};
-use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, patterns};
-use crate::reader::{Fields, Reader};
+use super::*;
+use crate::declare::InChart;
 use crate::serving::maas::MaasPlatform;
 
 table! {
@@ -88,7 +85,11 @@ pub struct Manifests {
 }
 
 /// Returns the chart of a table as a bundle, completed from `[defaults]`.
-fn chart(mut table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
+fn chart(
+    mut table: ChartTable,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<BundleConfig> {
     if !["manifests", "vendored", "maas"].iter().any(|key| fields.has(key))
         || fields.has("manifests") && table.manifests.is_empty() && table.vendored.is_empty()
     {

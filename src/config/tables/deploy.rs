@@ -3,13 +3,8 @@
 use super::argocd::{ArgoCd, ArgoStyle};
 use super::certificates::CertificateProvider;
 use super::flux::Flux;
-use crate::BundleConfig;
-use crate::declare::{Form, Key, Kind, table};
-use crate::diag::{Code, Diagnostic};
-use crate::forms::{Label, matches, patterns, plain};
-use crate::reader::{Fields, Node, Reader};
-use std::ops::Range;
-use std::path::{Component, Path};
+use super::*;
+use crate::diag::Diagnostic;
 
 table! {
     /// Deployment with helmfile, Argo CD or Flux: generates files next to the charts that install

@@ -1,9 +1,7 @@
 //! `[deploy.flux]`: objects of Flux.
 
 use super::deploy::{Duration, Subfolder};
-use crate::declare::table;
-use crate::forms::{Namespace, ObjectName};
-use crate::reader::{Fields, Reader};
+use super::*;
 
 table! {
     /// Generates a Flux HelmRelease for each chart, in the order of `depends-on`.

@@ -1,10 +1,8 @@
 //! `[lints]`, `[bundle.lints]` and `[chart.lints]`: the levels of diagnostic codes.
 
-use crate::declare::{Form, Key, Kind};
-use crate::diag::{Code, Diagnostics, LintLevel, suggest};
-use crate::reader::{Node, Reader, entries};
-use crate::{BundleConfig, Config};
-use std::collections::BTreeMap;
+use super::*;
+use crate::Config;
+use crate::diag::{Diagnostics, LintLevel};
 
 /// Levels by code; codes that are not in it keep theirs.
 pub type Lints = BTreeMap<Code, LintLevel>;

@@ -1,13 +1,10 @@
 //! `[bundle.namespaces]`, `[bundle.service-accounts]` and `[[bundle.adopt]]`: the objects that
 //! operands need before the operator creates them.
 
-use crate::declare::{Form, Key, Kind, table};
-use crate::diag::{Code, Span, suggest};
-use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN, matches};
-use crate::ir::{Scope, Scopes, dns_subdomain};
-use crate::reader::{Fields, Located, Node, Reader, entries, items};
-use crate::{BundleConfig, Text};
-use std::collections::BTreeMap;
+use super::*;
+use crate::forms::SUBDOMAIN;
+use crate::ir::{Scope, dns_subdomain};
+use crate::reader::Located;
 
 /// The key in `[bundle.service-accounts]` for the release namespace.
 const RELEASE: &str = "release";

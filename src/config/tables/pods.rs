@@ -1,14 +1,10 @@
 //! `[bundle.config]`: overrides for an operator's pods, as in `spec.config` of an OLM Subscription.
 
-use crate::declare::table;
-use crate::diag::Code;
-use crate::forms::Any;
+use super::*;
 use crate::kubernetes::{Api, ApiList, Resources, Strings, TextMap};
-use crate::reader::{Fields, Reader};
 use k8s_openapi::api::core::v1::{
     Affinity, EnvFromSource, EnvVar, Toleration, Volume, VolumeMount,
 };
-use serde_json::{Value as Json, json};
 
 table! {
     /// Overrides for the operator's Deployments, as `spec.config` of an OLM Subscription: the keys

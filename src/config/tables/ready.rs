@@ -1,12 +1,8 @@
 //! `ready` of `[[bundle]]` and `[[chart]]`: gates, for which dependent charts and steps wait.
 
 use super::overlay::Overlay;
-use crate::Text;
-use crate::declare::{Flat, Form, Key, Kind, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule, matches, patterns};
-use crate::ir::{LASTING_WORKLOADS, Object, Phase};
-use crate::reader::{Fields, Node, Reader};
+use super::*;
+use crate::ir::{LASTING_WORKLOADS, Object};
 
 table! {
     /// Gates: conditions that must hold before dependent charts are installed. Deployment files wait

@@ -1,9 +1,7 @@
 //! `[[registry]]`: connection settings.
 
-use crate::declare::{Form, Header, Key, Kind, table};
-use crate::diag::Code;
-use crate::forms::{File, Filled, Rule};
-use crate::reader::{Node, Reader};
+use super::*;
+use crate::forms::File;
 use std::net::Ipv6Addr;
 
 table! {

@@ -1,6 +1,5 @@
 //! The file itself, and those that it includes.
 
-use super::bundle::BundleConfig;
 use super::chart::ChartTable;
 use super::deploy::DeployTable;
 use super::ignore::IgnoreTable;
@@ -11,8 +10,8 @@ use super::output::Output;
 use super::registry::Registry;
 use super::settings::Defaults;
 use super::verify::VerifyTable;
-use crate::declare::{Later, table};
-use crate::forms::{Any, Placed};
+use super::*;
+use crate::declare::Later;
 use crate::serving::ServingConfig;
 
 table! {

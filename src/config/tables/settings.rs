@@ -3,10 +3,8 @@
 use super::certificates::{CertificateProvider, Issuer};
 use super::maintainer::Maintainer;
 use super::overlay::FilterProgram;
-use crate::declare::{Flat, Form, Key, Kind, choices, table};
-use crate::diag::{Code, Span, suggest};
-use crate::forms::{Namespace, Placed, PullSecret, patterns};
-use crate::reader::{Node, Reader, items};
+use super::*;
+use crate::forms::PullSecret;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 

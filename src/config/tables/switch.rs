@@ -2,11 +2,8 @@
 
 use super::overlay::Overlay;
 use super::ready::StepGate;
-use crate::declare::{Key, table};
-use crate::diag::{Code, suggest};
-use crate::forms::{Name, Placed, Rule};
-use crate::ir::{Phase, ValuesPath, label_fault};
-use crate::reader::Reader;
+use super::*;
+use crate::ir::{ValuesPath, label_fault};
 
 table! {
     /// Switches of the chart NAME-operands, in order: values that replace or add custom resources

@@ -1,10 +1,6 @@
 //! `[[verify]]`: signatures that images must have.
 
-use crate::Text;
-use crate::declare::{Header, table};
-use crate::diag::{Code, Span};
-use crate::forms::{Filled, Placed, ReferencePrefix, Word};
-use crate::reader::{Fields, Reader};
+use super::*;
 use regex::Regex;
 
 table! {

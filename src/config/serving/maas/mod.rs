@@ -5,11 +5,8 @@
 
 pub(super) mod references;
 
-use super::ServingConfig;
-use crate::declare::{Derived, Header, Required, choices, table};
-use crate::diag::Code;
-use crate::forms::{Integer, Label, Namespace, ObjectName, Reference, Word, patterns};
-use crate::reader::{Fields, Reader};
+use super::*;
+use crate::declare::Required;
 use std::collections::BTreeSet;
 use toml::Spanned;
 

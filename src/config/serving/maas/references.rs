@@ -3,11 +3,9 @@
 //! The controller looks objects up by name and waits without an error for those that never come, so
 //! every name that two tables share is checked here.
 
-use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
-use crate::diag::{Code, Span, suggest};
+use super::*;
+use crate::diag::suggest;
 use crate::read::Tables;
-use crate::reader::Reader;
-use crate::serving::{RouteConfig, ServingConfig};
 use crate::{BundleConfig, Source};
 
 /// The platform tables of the configuration, each with the name of its chart.
