@@ -199,8 +199,8 @@ impl Table {
 pub trait Form {
     /// The type in Rust.
     type Value;
-    /// The type in the file.
-    const KIND: Kind;
+    /// The type in the file; never asked for if there is no key.
+    const KIND: Kind = Kind::Boolean;
     /// The type of a list of them in the file.
     const LIST: Kind = Kind::List(&Self::KIND);
 
@@ -308,7 +308,6 @@ pub struct Flat<T>(T);
 
 impl<T: Declared> Form for Flat<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::table);
 
     fn keys() -> Option<&'static [Key]> {
         Some(&T::table().keys)
@@ -352,8 +351,6 @@ pub struct Header;
 
 impl Form for Header {
     type Value = crate::diag::Span;
-    // Never asked for: there is no key.
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])
@@ -369,7 +366,6 @@ pub struct Derived<T>(T);
 
 impl<T: Default> Form for Derived<T> {
     type Value = T;
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])
@@ -620,21 +616,8 @@ macro_rules! choices {
             }
         }
 
-        impl $crate::declare::Form for $name {
-            type Value = $name;
-            const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf($name::NAMES);
-
-            fn read(
-                _: &mut $crate::reader::Reader<'_>,
-                _: &$crate::declare::Key,
-                value: &$crate::reader::Node<'_>,
-            ) -> Option<$name> {
-                $name::named(value.get_ref().as_str()?)
-            }
-
-            fn missing() -> Option<$name> {
-                Some($name::default())
-            }
+        $crate::declare::words_of! {
+            $name: $name = $first_text => $name::$first $(, $text => $name::$variant)*
         }
     };
 }
@@ -643,15 +626,22 @@ macro_rules! choices {
 macro_rules! words {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident: $type:ty = $first:literal => $default:expr, $($text:literal => $value:expr),+;
+        $name:ident: $type:ty = $($text:literal => $value:expr),+;
     )+) => {
         $($(#[doc = $doc])+
         pub struct $name;
 
+        $crate::declare::words_of! { $name: $type = $($text => $value),+ })+
+    };
+}
+
+/// Says how words are read.
+macro_rules! words_of {
+    ($name:ident: $type:ty = $first:literal => $default:expr $(, $text:literal => $value:expr)*) => {
         impl $crate::declare::Form for $name {
             type Value = $type;
             const KIND: $crate::declare::Kind =
-                $crate::declare::Kind::OneOf(&[$first, $($text),+]);
+                $crate::declare::Kind::OneOf(&[$first $(, $text)*]);
 
             fn read(
                 _: &mut $crate::reader::Reader<'_>,
@@ -659,7 +649,7 @@ macro_rules! words {
                 value: &$crate::reader::Node<'_>,
             ) -> Option<$type> {
                 Some(match value.get_ref().as_str()? {
-                    $($text => $value,)+
+                    $($text => $value,)*
                     // The first word: `Reader::fields` leaves out all others, and reports them.
                     _ => $default,
                 })
@@ -668,8 +658,8 @@ macro_rules! words {
             fn missing() -> Option<$type> {
                 Some($default)
             }
-        })+
+        }
     };
 }
 
-pub(crate) use {checked, choices, key_name, none, table, value, words};
+pub(crate) use {checked, choices, key_name, none, table, value, words, words_of};

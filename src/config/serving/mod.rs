@@ -294,7 +294,6 @@ pub struct KeySpans;
 
 impl Form for KeySpans {
     type Value = BTreeMap<String, Span>;
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])
