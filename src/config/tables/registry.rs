@@ -53,18 +53,13 @@ impl Form for Host {
 const HOST: &str = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?$";
 
 fn is_host(text: &str) -> bool {
-    let is_port = |text: &str| text.parse::<u16>().is_ok();
-    let (name, port) = text.split_once(':').unwrap_or((text, "0"));
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-    let is_name = !name.is_empty() && name.chars().all(fits) && is_port(port);
-
-    // An IPv6 address, of which the colons are not those before a port.
-    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let is_address = bracketed.is_some_and(|(address, after)| {
-        address.parse::<Ipv6Addr>().is_ok()
-            && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
-    });
-    is_name || is_address
+    // Brackets are around an IPv6 address, whose colons are not those before a port.
+    let (name, port) =
+        text.rsplit_once(':').filter(|_| !text.ends_with(']')).unwrap_or((text, "0"));
+    let address = name.strip_prefix('[').map(|rest| rest.trim_end_matches(']'));
+    matches(HOST, text)
+        && port.parse::<u16>().is_ok()
+        && address.is_none_or(|address| address.parse::<Ipv6Addr>().is_ok())
 }
 
 /// Removes tables with the host of an earlier one; reports them.
