@@ -24,7 +24,7 @@ pub mod switch;
 pub mod verify;
 
 // What most of the tables speak of.
-use crate::declare::{Flat, Form, Header, Key, Kind, choices, table, words};
+use crate::declare::{Derived, Flat, Form, Header, Key, Kind, choices, table, words};
 use crate::diag::{Code, Span, suggest};
 use crate::forms::{
     Any, ApiKind, ChartVersion, Filled, Integer, Label, Listed, Name, Namespace, ObjectName,

@@ -178,15 +178,14 @@ patterns! {
 }
 
 impl MaasPlatform {
-    /// Returns the platform of a chart in this namespace.
-    pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
+    /// Sets the namespace of the chart, where none is written.
+    pub(crate) fn set_namespace(&mut self, namespace: &str) {
         let gateway = self.gateway.iter_mut().map(|gateway| &mut gateway.namespace);
         let database = self.database.iter_mut().map(|database| &mut database.namespace);
         // Empty without the key: a table does not know which chart it is in.
         for own in gateway.chain(database).filter(|own| own.is_empty()) {
             namespace.clone_into(own);
         }
-        self
     }
 }
 
