@@ -99,9 +99,16 @@ impl Config {
 
     /// Returns the names and headers of the tables that become charts: bundles and charts, then models.
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Span)> + Clone {
-        let bundles = self.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
-        bundles.chain(self.servings.iter().map(|model| (model.name.as_str(), &model.span)))
+        charts(&self.bundles, &self.servings)
     }
+}
+
+fn charts<'c>(
+    bundles: &'c [BundleConfig],
+    models: &'c [ServingConfig],
+) -> impl Iterator<Item = (&'c str, &'c Span)> + Clone {
+    let bundles = bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    bundles.chain(models.iter().map(|model| (model.name.as_str(), &model.span)))
 }
 
 /// A text of the file.

@@ -13,7 +13,7 @@ use super::tables::operands::check_namespaces;
 use super::tables::root::{Included, Root};
 use super::tables::settings::Defaults;
 use super::tables::{deploy, mirror, registry, verify};
-use super::{BundleConfig, Config, ServingConfig, Text};
+use super::{BundleConfig, Config, ServingConfig, Text, charts};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::escape::login::logins;
 use crate::serving;
@@ -66,12 +66,11 @@ impl Config {
         for source in &sources {
             let (tree, errors) = DeTable::parse_recoverable(&source.text);
             match source.merge_conflict() {
-                Some(marker) if errors.iter().any(|one| is_at(&source.text, one, &marker)) => found
-                    .push(
-                        Diagnostic::error(Code::ConfigSyntax, "unresolved merge conflict")
-                            .at(Place::span(Span::new(source, marker)))
-                            .hint("keep one of both sides, and remove the markers of Git"),
-                    ),
+                Some(marker) if errors.iter().any(|one| is_at(&source.text, one, &marker)) => {
+                    let hint = "keep one of both sides, and remove the markers of Git";
+                    let place = &Span::new(source, marker);
+                    found.error(Code::ConfigSyntax, place, "unresolved merge conflict", hint);
+                }
                 _ => {
                     let mut errors: Vec<Diagnostic> =
                         errors.iter().map(|error| syntax(source, error)).collect();
@@ -212,11 +211,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let Tables { drafts, bundles, servings } = read?;
     check::names(reader, &drafts);
     check::dependencies(reader, &drafts);
-    let charts: Vec<_> = bundles
-        .iter()
-        .map(|bundle| (bundle.name.as_str(), &bundle.span))
-        .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
-        .collect();
+    let charts: Vec<_> = charts(&bundles, &servings).collect();
     check::companions(reader, &bundles, &charts);
     bundles.iter().for_each(|bundle| check_namespaces(reader, bundle));
 

@@ -148,9 +148,8 @@ impl Reader<'_> {
         related: &str,
         hint: impl Into<String>,
     ) {
-        let diagnostic =
-            Diagnostic::error(code, message).at(second).related(first, related).hint(hint);
-        self.found.push(diagnostic);
+        let error = Diagnostic::error(code, message).at(second).related(first, related);
+        self.found.push(error.hint(hint));
     }
 
     /// Returns the items without those that are the `same` as an earlier one, which are reported with
@@ -216,7 +215,6 @@ impl Reader<'_> {
                 format!("{names} is missing {}", table.place()),
                 subject(table).1,
             ),
-            [_] => {}
             [first, others @ ..] => {
                 for other in others {
                     let (what, _) = subject(table);

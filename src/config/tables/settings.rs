@@ -160,12 +160,11 @@ impl Watch {
     pub fn to_toml(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         match self {
-            Watch::All => quoted("all"),
-            Watch::Own => quoted("own"),
             Watch::Namespaces(names) => {
                 let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
                 format!("[{}]", names.join(", "))
             }
+            word => quoted(&word.annotation()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The program and release in an image, from its reference.
 
 use super::*;
+use crate::ir::ImageParts;
 
 /// Known images.
 #[derive(Debug, Default, Deserialize)]
@@ -17,9 +18,8 @@ static IMAGES: LazyLock<Images> =
 
 /// Returns the repository and the tag of a reference; the tag is empty if it has none.
 pub(crate) fn parts(image: &str) -> (&str, &str) {
-    let image = image.split('@').next().unwrap_or(image);
-    // A colon before the last slash is that of a registry's port.
-    image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""))
+    let parts = ImageParts::of(image);
+    (parts.repository, parts.tag.unwrap_or_default())
 }
 
 fn is_named(repository: &str, name: &str) -> bool {
