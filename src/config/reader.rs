@@ -6,7 +6,7 @@ use super::tables::output::Output;
 use super::tables::root::{Included, Root};
 use super::tables::settings::Defaults;
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
 use serde_json::Value as Json;
 use std::ops::Range;
 use std::path::Path;
@@ -72,11 +72,7 @@ impl Reader<'_> {
         Span::new(self.source, range)
     }
 
-    pub(crate) fn place(&self, range: Range<usize>) -> Place {
-        Place::span(self.span(range))
-    }
-
-    /// Reports an error at `range`.
+    /// Reports an error at a range of the file that is being read.
     pub(crate) fn error(
         &mut self,
         code: Code,
@@ -84,7 +80,7 @@ impl Reader<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        self.found.error(code, self.place(range.clone()), message, hint);
+        self.found.error(code, &self.span(range.clone()), message, hint);
     }
 
     /// Returns the value that was made of a text in the file, or reports why there is none.
@@ -97,17 +93,6 @@ impl Reader<'_> {
             self.error(Code::InvalidValue, &value.span(), message, hint);
         })
         .ok()
-    }
-
-    /// Reports an error at a place of any file.
-    pub(crate) fn error_at(
-        &mut self,
-        code: Code,
-        span: &Span,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.found.error(code, span, message, hint);
     }
 
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
@@ -152,28 +137,29 @@ impl Reader<'_> {
         self.found.push(error.hint(hint));
     }
 
-    /// Returns the items without those that are the `same` as an earlier one, which are reported with
-    /// the message and hint of `describe`.
-    pub(crate) fn unique<T>(
+    /// Returns the items without those with the `key` of an earlier one, which are reported with the
+    /// message and hint of `describe`.
+    pub(crate) fn unique<T, K: PartialEq>(
         &mut self,
         code: Code,
         items: Vec<T>,
-        same: impl Fn(&T, &T) -> bool,
+        key: impl Fn(&T) -> K,
         span: fn(&T) -> &Span,
-        describe: impl Fn(&T) -> (String, String),
+        describe: impl Fn(&T) -> (String, &'static str),
     ) -> Vec<T> {
-        let mut kept: Vec<T> = Vec::new();
+        let mut kept: Vec<(K, T)> = Vec::new();
         for item in items {
-            match kept.iter().find(|first| same(&item, first)) {
-                None => kept.push(item),
-                Some(first) => {
+            let own = key(&item);
+            match kept.iter().find(|(known, _)| *known == own) {
+                None => kept.push((own, item)),
+                Some((_, first)) => {
                     let (message, hint) = describe(&item);
                     let spans = (span(&item), span(first));
                     self.twice(code, spans, message, "first defined here", hint);
                 }
             }
         }
-        kept
+        kept.into_iter().map(|(_, item)| item).collect()
     }
 
     fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {

@@ -20,12 +20,11 @@ pub(crate) struct Draft {
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
     let names: Vec<&(String, Span)> =
         drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
-    let same = |one: &&(String, Span), other: &&(String, Span)| one.0 == other.0;
     let describe = |named: &&(String, Span)| {
         let hint = "rename one of them: the name is used for the chart and its directory";
-        (format!("two charts have the name `{}`", named.0), hint.to_owned())
+        (format!("two charts have the name `{}`", named.0), hint)
     };
-    reader.unique(Code::DuplicateName, names, same, |named| &named.1, describe);
+    reader.unique(Code::DuplicateName, names, |one| one.0.clone(), |one| &one.1, describe);
 }
 
 /// Checks that the names of companion charts are valid and not used by another bundle.
@@ -49,7 +48,7 @@ pub(super) fn companions(
                 let hint = format!(
                     "use a shorter name: Helm release names have at most {NAME_LIMIT} characters"
                 );
-                reader.error_at(Code::InvalidValue, place, message, hint);
+                reader.found.error(Code::InvalidValue, place, message, hint);
             } else if let Some(other) = charts.get(name.as_str()) {
                 let message = format!(
                     "{why} creates a chart `{name}`, which is also the name of another chart"
@@ -75,7 +74,12 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
             let name = name.as_str();
             if own == Some(name) {
                 let message = format!("`{name}` depends on itself");
-                reader.error_at(Code::InvalidValue, span, message, "remove it from `depends-on`");
+                reader.found.error(
+                    Code::InvalidValue,
+                    span,
+                    message,
+                    "remove it from `depends-on`",
+                );
             } else if !known.contains(name) {
                 if drafts.iter().any(|draft| draft.name.is_none()) {
                     // It may be the bundle whose name is missing, which is reported.
@@ -90,7 +94,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
                     suggest::hint(name, &others, "bundles and charts")
                 };
                 let message = format!("`depends-on` has an unknown name `{name}`");
-                reader.error_at(Code::InvalidValue, span, message, hint);
+                reader.found.error(Code::InvalidValue, span, message, hint);
             } else if let Some(own) = own {
                 edges.entry(own).or_default().push((name, span));
             }
@@ -123,9 +127,9 @@ fn follow<'t>(
             None => follow(reader, edges, next, path, done),
             Some(start) => {
                 let circle: Vec<&str> = path.iter().skip(start).chain([next]).copied().collect();
-                reader.error_at(
+                reader.found.error(
                     Code::InvalidValue,
-                    span,
+                    *span,
                     format!("circular dependency: {}", circle.join(" → ")),
                     "remove one of these `depends-on`",
                 );

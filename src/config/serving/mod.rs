@@ -194,7 +194,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
         let message = "a NetworkPolicy cannot allow GKE Gateways, because they have no pods";
         let hint = "remove `network-policy`, or write one by hand for the IP ranges of your load \
             balancers";
-        reader.error_at(Code::InvalidValue, place, message, hint);
+        reader.found.error(Code::InvalidValue, place, message, hint);
     }
     // Autoscalers read metrics that Prometheus scrapes, also without `monitoring`.
     let is_scraped = model.monitoring.is_some() || model.written("autoscaling").is_some();
@@ -202,7 +202,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
         let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and `autoscaling` \
             need";
         let hint = "add its namespace: `monitoring-namespaces = [\"monitoring\"]`";
-        reader.error_at(Code::InvalidValue, place, message, hint);
+        reader.found.error(Code::InvalidValue, place, message, hint);
     }
 }
 
@@ -212,7 +212,7 @@ fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
     if scaling.keda && scaling.prometheus.is_none() && !model.kserve {
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         let message = "`keda` requires the URL of Prometheus";
-        reader.error_at(Code::MissingKey, model.place("autoscaling"), message, hint);
+        reader.found.error(Code::MissingKey, model.place("autoscaling"), message, hint);
     }
 }
 
@@ -223,7 +223,7 @@ fn check_adapters(model: &ServingConfig, reader: &mut Reader<'_>) {
         if earlier.chain([&model.served_name]).any(|name| *name == adapter.name) {
             let message = format!("the model name `{}` is used twice", adapter.name);
             let hint = "give each adapter a name that differs from `served-name`";
-            reader.error_at(Code::InvalidValue, model.place("adapters"), message, hint);
+            reader.found.error(Code::InvalidValue, model.place("adapters"), message, hint);
         }
     }
 }

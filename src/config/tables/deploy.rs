@@ -129,7 +129,7 @@ pub(crate) fn check(
             format!("Argo CD would replace the certificates of `{}` on every sync", bundle.name);
         let diagnostic = Diagnostic::warning(Code::CertificatesRenewed, message)
             .at(&bundle.span)
-            .related(reader.place(header.clone()), "Argo CD is enabled here")
+            .related(&reader.span(header.clone()), "Argo CD is enabled here")
             .hint("use cert-manager: `certificates = \"cert-manager\"`");
         reader.found.push(diagnostic);
     }

@@ -62,20 +62,20 @@ pub const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
 fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Option<Operands> {
-    let mut operands = Operands { namespaces: table.namespaces, accounts: Vec::new() };
-    let known = operands.namespaces.keys().map(String::as_str).chain([RELEASE]);
+    let known = table.namespaces.keys().map(String::as_str).chain([RELEASE]);
     let known: Vec<&str> = known.collect();
+    let mut accounts = Vec::new();
     for (key, names) in table.service_accounts {
         if !known.contains(&key.text.as_str()) {
             let message = format!("`{}` is not in `[bundle.namespaces]`", key.text);
             let hint = suggest::did_you_mean(&key.text, &known).unwrap_or_else(|| {
                 format!("add the namespace there, or use `{RELEASE}` for the release namespace")
             });
-            reader.error_at(Code::InvalidValue, &key.span, message, hint);
+            reader.found.error(Code::InvalidValue, &key.span, message, hint);
             continue;
         }
         let namespace = Some(key.text).filter(|key| key != RELEASE);
-        operands.accounts.extend(names.into_iter().map(|Text { text, span }| Account {
+        accounts.extend(names.into_iter().map(|Text { text, span }| Account {
             name: text,
             namespace: namespace.clone(),
             adopted_by: None,
@@ -83,16 +83,12 @@ fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Opt
         }));
     }
 
-    let same = |one: &Account, other: &Account| {
-        (&one.name, &one.namespace) == (&other.name, &other.namespace)
-    };
     let describe = |account: &Account| {
-        let message = format!("duplicate ServiceAccount `{}`", account.name);
-        (message, "remove one of them".to_owned())
+        (format!("duplicate ServiceAccount `{}`", account.name), "remove one of them")
     };
-    let accounts = operands.accounts;
-    operands.accounts =
-        reader.unique(Code::InvalidValue, accounts, same, |account| &account.span, describe);
+    let key = |account: &Account| (account.name.clone(), account.namespace.clone());
+    let accounts = reader.unique(Code::InvalidValue, accounts, key, |one| &one.span, describe);
+    let mut operands = Operands { namespaces: table.namespaces, accounts };
     for adoption in table.adopt {
         adopt(reader, adoption, &mut operands);
     }
@@ -121,7 +117,7 @@ fn adopt(reader: &mut Reader<'_>, adoption: Adoption, operands: &mut Operands) {
             "add it there under `release`: only pre-created ServiceAccounts can be adopted",
         ),
     };
-    reader.error_at(Code::InvalidValue, &adoption.service_account.span, message, hint);
+    reader.found.error(Code::InvalidValue, &adoption.service_account.span, message, hint);
 }
 
 /// Namespaces, by the name of their value.
@@ -242,7 +238,7 @@ pub(crate) fn distinct_stubs(reader: &mut Reader<'_>, stubs: &[Text]) {
     for (index, stub) in stubs.iter().enumerate() {
         if stubs.iter().take(index).any(|earlier| earlier.text == stub.text) {
             let message = format!("duplicate stub CRD `{}`", stub.text);
-            reader.error_at(Code::InvalidValue, &stub.span, message, "remove one of them");
+            reader.found.error(Code::InvalidValue, &stub.span, message, "remove one of them");
         }
     }
 }
@@ -256,6 +252,6 @@ pub(crate) fn check_namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
         let hint = format!(
             "remove it, and use `{RELEASE}` instead: a chart cannot create its own release namespace"
         );
-        reader.error_at(Code::InvalidValue, &bundle.span, message, hint);
+        reader.found.error(Code::InvalidValue, &bundle.span, message, hint);
     }
 }

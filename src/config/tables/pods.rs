@@ -83,9 +83,8 @@ fn complete(config: &mut PodConfig, reader: &mut Reader<'_>, fields: &Fields<'_>
     {
         // Kubernetes accepts duplicates, and the last one wins: the proxy's instead of the user's.
         let is_set = config.env.iter().any(|variable| variable["name"] == name);
-        config
-            .env
-            .extend(value.filter(|_| !is_set).map(|value| json!({"name": name, "value": value})));
+        let variable = value.filter(|_| !is_set).map(|value| json!({"name": name, "value": value}));
+        config.env.extend(variable);
     }
 }
 

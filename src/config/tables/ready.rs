@@ -163,7 +163,7 @@ pub(crate) fn has_phase(
     if phase == Phase::Operand && !overlays.iter().any(has) {
         let message = format!("`phase = \"operand\"` of {subject}, but no overlay has this phase");
         let hint = "remove it, or add an overlay with `phase = \"operand\"`";
-        reader.error_at(Code::InvalidValue, span, message, hint);
+        reader.found.error(Code::InvalidValue, span, message, hint);
     }
 }
 

@@ -64,15 +64,10 @@ fn is_host(text: &str) -> bool {
 
 /// Removes tables with the host of an earlier one; reports them.
 pub(crate) fn distinct(reader: &mut Reader<'_>, tables: Vec<Registry>) -> Vec<Registry> {
-    let same = |one: &Registry, other: &Registry| one.host == other.host;
-    reader.unique(
-        Code::InvalidValue,
-        tables,
-        same,
-        |table| &table.span,
-        |table| {
-            let message = format!("duplicate table for registry `{}`", table.host);
-            (message, "merge them into one table".to_owned())
-        },
-    )
+    let describe = |table: &Registry| {
+        let message = format!("duplicate table for registry `{}`", table.host);
+        (message, "merge them into one table")
+    };
+    let host = |table: &Registry| table.host.clone();
+    reader.unique(Code::InvalidValue, tables, host, |table| &table.span, describe)
 }

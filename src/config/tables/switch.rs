@@ -43,12 +43,11 @@ impl Rule for OwnName {
 
 /// Removes switches of the same name, and checks that overlays and switches belong together.
 pub(crate) fn check(reader: &mut Reader<'_>, switches: &mut Vec<Switch>, overlays: &[Overlay]) {
-    let same = |one: &Switch, other: &Switch| one.name.text == other.name.text;
     let describe = |switch: &Switch| {
-        (format!("duplicate switch `{}`", switch.name.text), "rename one of them".to_owned())
+        (format!("duplicate switch `{}`", switch.name.text), "rename one of them")
     };
-    let all = std::mem::take(switches);
-    *switches = reader.unique(Code::DuplicateName, all, same, |one| &one.name.span, describe);
+    let (all, name) = (std::mem::take(switches), |one: &Switch| one.name.text.clone());
+    *switches = reader.unique(Code::DuplicateName, all, name, |one| &one.name.span, describe);
 
     // Both ways: a switch that no overlay has would be a value without effect.
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.text.as_str()).collect();
@@ -61,11 +60,11 @@ pub(crate) fn check(reader: &mut Reader<'_>, switches: &mut Vec<Switch>, overlay
                 [] => "add a `[[bundle.switch]]` or `[[chart.switch]]` with this name".to_owned(),
                 names => suggest::hint(&name.text, names, "switches"),
             };
-            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &name.span, message, hint);
         } else if overlay.phase != Phase::Operand {
             let message = "`switch` of an overlay requires `phase = \"operand\"`";
             let hint = "add `phase = \"operand\"`: switches change the chart NAME-operands";
-            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &name.span, message, hint);
         }
     }
 
@@ -79,7 +78,7 @@ pub(crate) fn check(reader: &mut Reader<'_>, switches: &mut Vec<Switch>, overlay
                 "add an overlay with `phase = \"operand\"` and `switch = {:?}`, or remove the switch",
                 switch.name.text
             );
-            reader.error_at(Code::InvalidValue, &switch.name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &switch.name.span, message, hint);
         }
     }
 }

@@ -74,10 +74,8 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
         if let Some((_, version)) = known {
             return releases.find(version);
         }
-    } else if is_of(image, program) && tag == "latest" {
-        return Release::Latest;
     } else if is_of(image, program) {
-        return releases.find(version_of(tag));
+        return if tag == "latest" { Release::Latest } else { releases.find(version_of(tag)) };
     }
     // Vendors write the program's version into tags: `rocm6.4.1_vllm_0.9.1_20250702`.
     let mut marks = ['_', '-'].into_iter().map(|end| format!("{program}{end}"));

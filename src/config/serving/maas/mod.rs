@@ -246,14 +246,14 @@ pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasM
         let earlier = maas.subscriptions.get(..index).unwrap_or_default();
         if earlier.iter().any(|other| other.name == subscription.name) {
             let message = format!("two subscriptions have the name `{}`", subscription.name);
-            reader.error_at(Code::DuplicateName, name, message, "rename one of them");
+            reader.found.error(Code::DuplicateName, name, message, "rename one of them");
         }
         let object = format!("{}-{}", model.name, subscription.name);
         if object.len() > SUBSCRIPTION_LIMIT {
             let message =
                 format!("the MaaSSubscription `{object}` has {} characters", object.len());
             let hint = format!("use a shorter name: it has at most {SUBSCRIPTION_LIMIT}");
-            reader.error_at(Code::InvalidValue, name, message, hint);
+            reader.found.error(Code::InvalidValue, name, message, hint);
         }
 
         // Which of two subscriptions counts would depend on their names.
@@ -268,7 +268,7 @@ pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasM
                 other.name
             );
             let hint = "set `priority`: the subscription with the highest counts";
-            reader.error_at(Code::InvalidValue, groups, message, hint);
+            reader.found.error(Code::InvalidValue, groups, message, hint);
         }
     }
 }

@@ -78,19 +78,18 @@ fn platform_of(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
 /// Reports Gateways and tenants that two charts create.
 fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
     let gateways = platform.gateways.iter().map(|(_, gateway)| gateway).collect();
-    let same = |one: &&MaasGateway, other: &&MaasGateway| one.name == other.name;
     let describe = |gateway: &&MaasGateway| {
         let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-        (message, "rename one of them".to_owned())
+        (message, "rename one of them")
     };
-    reader.unique(Code::DuplicateName, gateways, same, |gateway| &gateway.span, describe);
+    reader.unique(Code::DuplicateName, gateways, |one| one.name.clone(), |one| &one.span, describe);
 
     let tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span).collect();
     let describe = |_: &&Span| {
         let message = "two charts have a tenant, but the controller has one";
-        (message.to_owned(), "remove one of them".to_owned())
+        (message.to_owned(), "remove one of them")
     };
-    reader.unique(Code::DuplicateName, tenants, |_, _| true, |span| span, describe);
+    reader.unique(Code::DuplicateName, tenants, |_| (), |span| span, describe);
 }
 
 /// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
@@ -119,7 +118,7 @@ fn gateway<'p>(
                 format!("set `gateway` to one of {}", suggest::list(&names)),
             ),
         };
-        reader.error_at(Code::MaasReference, span, message, hint);
+        reader.found.error(Code::MaasReference, span, message, hint);
     }
 
     found
@@ -144,7 +143,7 @@ fn model(
     if !serving.kserve {
         let message = "`maas` requires `form = \"kserve\"`";
         let hint = "set `form = \"kserve\"`: a MaaSModelRef names an LLMInferenceService";
-        reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+        reader.found.error(Code::MaasReference, serving.place("maas"), message, hint);
     }
     // The platform may be in another repository. Then the route names its Gateway.
     if !platform.is_there {
@@ -152,7 +151,7 @@ fn model(
             let message = "the model has no Gateway";
             let hint = "add `[chart.maas.gateway]` to a `[[chart]]`; or, if the Gateway is not part \
                 of this configuration, `route = { gateway = \"…\", gateway-namespace = \"…\" }`";
-            reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+            reader.found.error(Code::MaasReference, serving.place("maas"), message, hint);
         }
         return Vec::new();
     }
@@ -215,7 +214,7 @@ fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGat
             route.gateway, gateway.name, gateway.namespace
         );
         let hint = "remove `route`: `maas` sets the Gateway";
-        reader.error_at(Code::MaasReference, serving.place("route.gateway"), message, hint);
+        reader.found.error(Code::MaasReference, serving.place("route.gateway"), message, hint);
     }
 }
 
