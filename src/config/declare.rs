@@ -4,9 +4,7 @@
 //! A field of the type is a key of the table. Its [`Form`] says which values it has, and its
 //! documentation is that of the key.
 
-use super::reader::{Fields, Node, Reader, items};
-use std::collections::BTreeSet;
-use toml::de::DeValue;
+use super::*;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]

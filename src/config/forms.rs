@@ -1,14 +1,9 @@
 //! Rules of single values: names, references, paths, versions.
 
-use super::Text;
-use super::declare::{Form, Key, Kind};
-use super::reader::{Node, Reader, as_json};
-use crate::diag::Code;
+use super::*;
 use crate::ir::{ImageReference, label_fault};
 use regex::Regex;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
-use std::path::{Component, Path as StdPath, PathBuf};
+use std::path::{Component, Path as StdPath};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 

@@ -39,12 +39,20 @@ pub use tables::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
 pub use tables::switch::Switch;
 pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 
-use crate::diag::Span;
+// What most of the modules speak of.
+use crate::declare::{Declared, Form, Key, Kind, Table};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span, suggest};
 use crate::ir::Ignore;
+use crate::reader::{Fields, Node, Reader, as_json, entries, items};
 use bundle2chart_jq as jq;
 use bundle2chart_model::{diag, escape, ir, regular_file};
 use bundle2chart_yaml as yaml;
-use std::path::PathBuf;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
 
 /// Name suffix of charts with CRDs.
 pub const CRDS_SUFFIX: &str = "-crds";

@@ -5,23 +5,18 @@
 
 pub(crate) mod check;
 
-use super::declare::{Declared, Form};
-use super::reader::{Fields, Known, Reader};
+use super::reader::Known;
 use super::tables::chart::ChartTable;
 use super::tables::deploy::DeployTable;
 use super::tables::operands::check_namespaces;
 use super::tables::root::{Included, Root};
 use super::tables::settings::Defaults;
 use super::tables::{deploy, mirror, registry, verify};
-use super::{BundleConfig, Config, ServingConfig, Text, charts};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use super::*;
 use crate::escape::login::logins;
 use crate::serving;
 use check::Draft;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
-use toml::de::{DeTable, Error};
+use toml::de::Error;
 
 /// Most bundles of one configuration; keeps the checks of all against all short.
 const BUNDLE_LIMIT: usize = 1_000;

@@ -1,18 +1,11 @@
 //! Checks the TOML tree against the tables of keys: reports unknown, missing and ill-typed keys,
 //! and gives typed access to the others.
 
-use super::declare::{Declared, Key, Kind, Table};
 use super::tables::output::Output;
 use super::tables::root::{Included, Root};
 use super::tables::settings::Defaults;
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, SourceText, Span};
-use serde_json::Value as Json;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
+use super::*;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 /// A value in the file, with its range.
 pub type Node<'t> = Spanned<DeValue<'t>>;

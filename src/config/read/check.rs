@@ -1,12 +1,7 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
-use crate::diag::suggest;
-use crate::diag::{Code, Span};
+use super::*;
 use crate::forms::{NAME_LIMIT, plain};
-use crate::reader::Reader;
-use crate::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 /// The names of a table that are not yet checked against those of the others.
 pub(crate) struct Draft {

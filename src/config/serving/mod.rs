@@ -15,26 +15,20 @@ pub use pods::{AccessMode, Adapter, Cache, PodFields, PodTable, Tracing};
 pub use traffic::{Autoscaling, GatewayProvider, Monitoring, NetworkPolicy, RouteConfig};
 
 // What most of the tables of models speak of.
-use crate::PatchConfig;
-use crate::declare::{Derived, Flat, Form, Header, Key, Kind, OrEmpty, choices, table, words};
-use crate::diag::{Code, Span};
+use super::*;
+use crate::declare::{Derived, Flat, Header, OrEmpty, choices, table, words};
 use crate::forms::{
     ChartVersion, Integer, Label, Listed, NAMESPACE_LIMIT, Name, Namespace, ObjectName, PullSecret,
     Reference, Rule, Word, patterns,
 };
 use crate::ir::label_fault;
 use crate::kubernetes::{Api, ApiList, TextMap};
-use crate::reader::{Fields, Node, Reader, as_json, items};
-use crate::tables::maintainer::Maintainer;
 use engine::PrefillTable;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use maas::MaasModel;
 use picker::{Objectives, Rewrite};
 use pods::Labels;
 use profile::ProfileName;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
-use toml::de::DeTable;
 use traffic::MetricName;
 
 table! {

@@ -1,11 +1,9 @@
 //! `[[bundle.after]]` and `[[chart.after]]`: changes to objects that others create, after the
 //! installation.
 
-use super::overlay::Overlay;
-use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
+use super::ready::{ChartPhase, StepGate, TimeLimit, has_phase};
 use super::*;
 use crate::ir::{Release, is_label_key, is_label_value};
-use crate::yaml;
 use serde_json::Map;
 
 table! {

@@ -2,7 +2,6 @@
 
 use super::deploy::Subfolder;
 use super::*;
-use crate::Layout;
 use toml::Spanned;
 
 table! {

@@ -1,16 +1,11 @@
 //! `[[bundle]]`: a bundle to compile into a chart.
 
 use super::after::{self, StepTable};
-use super::certificates::CertificateProvider;
-use super::chart::Manifests;
-use super::lints::{Levels, Lints};
-use super::maintainer::Maintainer;
-use super::operands::{OperandTable, Operands, ScopeMap, Stub, distinct_stubs};
-use super::overlay::{OverlayTable, PatchConfig};
-use super::pods::PodConfig;
-use super::ready::{ChartGate, Gate, has_phase};
-use super::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
-use super::switch::{self, Switch};
+use super::lints::Levels;
+use super::operands::{OperandTable, ScopeMap, Stub, distinct_stubs};
+use super::overlay::OverlayTable;
+use super::ready::{ChartGate, has_phase};
+use super::switch::{self};
 use super::*;
 
 table! {

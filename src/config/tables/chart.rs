@@ -1,13 +1,11 @@
 //! `[[chart]]`: a chart from the user's own manifests, as a bundle with another source.
 
 use super::after::StepTable;
-use super::bundle::{Source, check_overlays};
+use super::bundle::check_overlays;
 use super::lints::Levels;
-use super::operands::{Namespaces, Operands, ScopeMap};
-use super::overlay::{OverlayTable, PatchConfig};
+use super::operands::{Namespaces, ScopeMap};
+use super::overlay::OverlayTable;
 use super::ready::ChartGate;
-use super::settings::Settings;
-use super::switch::Switch;
 use super::*;
 use crate::declare::InChart;
 use crate::serving::maas::MaasPlatform;

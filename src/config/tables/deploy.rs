@@ -1,10 +1,6 @@
 //! `[deploy]`: the files for helmfile, Argo CD and Flux, which install the charts.
 
-use super::argocd::{ArgoCd, ArgoStyle};
-use super::certificates::CertificateProvider;
-use super::flux::Flux;
 use super::*;
-use crate::diag::Diagnostic;
 
 table! {
     /// Deployment with helmfile, Argo CD or Flux: generates files next to the charts that install

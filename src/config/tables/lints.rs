@@ -1,8 +1,7 @@
 //! `[lints]`, `[bundle.lints]` and `[chart.lints]`: the levels of diagnostic codes.
 
 use super::*;
-use crate::Config;
-use crate::diag::{Diagnostics, LintLevel};
+use crate::diag::LintLevel;
 
 /// Levels by code; codes that are not in it keep theirs.
 pub type Lints = BTreeMap<Code, LintLevel>;

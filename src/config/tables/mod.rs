@@ -24,19 +24,15 @@ pub mod switch;
 pub mod verify;
 
 // What most of the tables speak of.
-use crate::declare::{Derived, Flat, Form, Header, Key, Kind, choices, table, words};
-use crate::diag::{Code, Span, suggest};
+use super::*;
+use crate::declare::{Derived, Flat, Header, choices, table, words};
 use crate::forms::{
     Any, ApiKind, ChartVersion, Filled, Integer, Label, Listed, Name, Namespace, ObjectName,
     Placed, Reference, ReferencePrefix, Rule, Word, matches, patterns, plain,
 };
 use crate::ir::{Phase, Scopes};
-use crate::reader::{Fields, Node, Reader, as_json, entries, items};
-use crate::{BundleConfig, CRDS_SUFFIX, OPERANDS_SUFFIX, Text};
-use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use serde_json::json;
+use std::path::Component;
 
 #[cfg(test)]
 pub(crate) mod tests;

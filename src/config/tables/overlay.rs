@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::jq::{self, Purpose};
-use crate::{Filter, text};
 
 table! {
     /// Overlays: your own manifests. They are parsed like the bundle's manifests and validated

@@ -1,6 +1,5 @@
 //! `ready` of `[[bundle]]` and `[[chart]]`: gates, for which dependent charts and steps wait.
 
-use super::overlay::Overlay;
 use super::*;
 use crate::ir::{LASTING_WORKLOADS, Object};
 

@@ -4,15 +4,10 @@ use super::chart::ChartTable;
 use super::deploy::DeployTable;
 use super::ignore::IgnoreTable;
 use super::lints::Levels;
-use super::mirror::Mirror;
-use super::network::Network;
-use super::output::Output;
-use super::registry::Registry;
 use super::settings::Defaults;
 use super::verify::VerifyTable;
 use super::*;
 use crate::declare::Later;
-use crate::serving::ServingConfig;
 
 table! {
     /// Configuration of bundle2chart.

@@ -1,11 +1,8 @@
 //! Settings of a bundle or chart that can also be in `[defaults]`.
 
-use super::certificates::{CertificateProvider, Issuer};
-use super::maintainer::Maintainer;
 use super::overlay::FilterProgram;
 use super::*;
 use crate::forms::PullSecret;
-use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.

@@ -1,6 +1,5 @@
 //! `[[bundle.switch]]` and `[[chart.switch]]`: custom resources that change later.
 
-use super::overlay::Overlay;
 use super::ready::StepGate;
 use super::*;
 use crate::ir::{ValuesPath, label_fault};

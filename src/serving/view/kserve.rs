@@ -7,10 +7,7 @@ use super::merge::merged;
 use super::pods::{Part, text_or};
 use super::*;
 use crate::diag::suggest;
-use crate::ir::{Release, map};
 use crate::placeholders::map_texts;
-use crate::{build, embedded};
-use serde_json::json;
 use std::sync::LazyLock;
 
 /// The beginning of the names of KServe's own presets.

@@ -7,7 +7,6 @@ pub(super) mod references;
 
 use super::*;
 use crate::declare::Required;
-use std::collections::BTreeSet;
 use toml::Spanned;
 
 /// Name of the Secret with the connection URL, which the controller reads.

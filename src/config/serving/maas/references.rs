@@ -4,9 +4,7 @@
 //! every name that two tables share is checked here.
 
 use super::*;
-use crate::diag::suggest;
 use crate::read::Tables;
-use crate::{BundleConfig, Source};
 
 /// The platform tables of the configuration, each with the name of its chart.
 #[derive(Default)]
