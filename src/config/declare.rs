@@ -411,26 +411,26 @@ pub(crate) fn read_table<T: Declared>(
     T::of(reader, &fields)
 }
 
-/// Returns the key of a field, or the keys in its place.
-pub(crate) fn keys_of_field<F: Form>(key: Key) -> Vec<Key> {
-    match F::keys() {
-        Some(group) => group.to_vec(),
-        None => {
-            // A key that is a table has its documentation.
-            let table = key.kind.table().filter(|_| key.doc.is_empty());
-            vec![Key { doc: table.map_or(key.doc, |table| table.doc), ..key }]
-        }
+/// Returns the key of a field, or the keys in its place; `defaults` has its default, if there is one.
+pub(crate) fn keys_of_field<F: Form>(
+    name: String,
+    defaults: &[&str],
+    doc: &'static str,
+    needs: &'static [&'static str],
+) -> Vec<Key> {
+    if let Some(group) = F::keys() {
+        return group.to_vec();
     }
+    // A key that is a table has its documentation.
+    let table = F::KIND.table().filter(|_| doc.is_empty());
+    let doc = table.map_or(doc, |table| table.doc);
+    let required = F::is_required() && defaults.is_empty();
+    vec![Key { name, kind: F::KIND, required, doc, needs }]
 }
 
-/// The name of a field's key.
-macro_rules! key_name {
-    ($field:ident $key:literal) => {
-        $key.to_owned()
-    };
-    ($field:ident) => {
-        stringify!($field).replace('_', "-")
-    };
+/// Returns the name of a field's key: its own, or that of the field.
+pub(crate) fn key_name(field: &str, own: &[&str]) -> String {
+    own.first().map_or_else(|| field.replace('_', "-"), |own| (*own).to_owned())
 }
 
 // A declarative macro: serde would stop at the first error, and a derive macro would be a crate
@@ -484,14 +484,12 @@ macro_rules! table {
                         header: $header,
                         // Each line of a doc comment begins with a space, which also joins the lines.
                         doc: concat!($($about),+).trim_ascii_start(),
-                        keys: [$($crate::declare::keys_of_field::<$form>($crate::declare::Key {
-                            name: $crate::declare::key_name!($field $($key)?),
-                            kind: <$form as $crate::declare::Form>::KIND,
-                            required: <$form as $crate::declare::Form>::is_required()
-                                $(&& $crate::declare::none!($default))?,
-                            doc: concat!("" $(, $doc)*).trim_ascii_start(),
-                            needs: &[$($($needed),+)?],
-                        })),*].concat(),
+                        keys: [$($crate::declare::keys_of_field::<$form>(
+                            $crate::declare::key_name(stringify!($field), &[$($key)?]),
+                            &[$(stringify!($default))?],
+                            concat!("" $(, $doc)*).trim_ascii_start(),
+                            &[$($($needed),+)?],
+                        )),*].concat(),
                         exactly_one_of: &[$($($choice),+)?],
                     });
                 &TABLE
@@ -511,7 +509,7 @@ macro_rules! table {
                 fields: &$crate::reader::Fields<'_>,
             ) -> Option<Self::Value> {
                 $(let $field = {
-                    let name = $crate::declare::key_name!($field $($key)?);
+                    let name = $crate::declare::key_name(stringify!($field), &[$($key)?]);
                     let found = <$form as $crate::declare::Form>::find(reader, fields, &name);
                     // Also for a wrong value, which is reported: other keys of the table are still
                     // checked.
@@ -566,13 +564,6 @@ macro_rules! checked {
     };
 }
 
-/// False: a key with this default is not required.
-macro_rules! none {
-    ($default:expr) => {
-        false
-    };
-}
-
 /// Declares the values of a key: an enumeration with the strings of its variants, the default first.
 macro_rules! choices {
     (
@@ -593,15 +584,12 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// The strings in bundles.toml, the default first.
+            /// The strings in bundles.toml, in the order of the variants: the default first.
             pub const NAMES: &'static [&'static str] = &[$first_text, $($text),*];
 
             /// Returns the string in bundles.toml.
             pub fn as_str(self) -> &'static str {
-                match self {
-                    $name::$first => $first_text,
-                    $($name::$variant => $text,)*
-                }
+                $name::NAMES[self as usize]
             }
 
             /// Returns the value with this string in bundles.toml.
@@ -660,4 +648,4 @@ macro_rules! words_of {
     };
 }
 
-pub(crate) use {checked, choices, key_name, none, table, value, words, words_of};
+pub(crate) use {checked, choices, table, value, words, words_of};

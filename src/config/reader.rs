@@ -88,6 +88,20 @@ impl Reader<'_> {
         .ok()
     }
 
+    /// Returns the value of one of these words; reports another text as an unknown `noun`.
+    pub(crate) fn word<T: Copy>(
+        &mut self,
+        value: &Node<'_>,
+        noun: &str,
+        [one, other]: [(&str, T); 2],
+    ) -> Option<T> {
+        let text = value.get_ref().as_str()?;
+        let meant = [one, other].into_iter().find(|(word, _)| *word == text);
+        let fault =
+            || (format!("unknown {noun} `{text}`"), format!("write `{}` or `{}`", one.0, other.0));
+        self.valid(value, meant.map(|(_, meant)| meant).ok_or_else(fault))
+    }
+
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
     pub(crate) fn fields<'t>(
         &mut self,

@@ -197,18 +197,9 @@ impl Form for ScopeMap {
                 let hint = "write it as GROUP/KIND, for example `monitoring.coreos.com/PodMonitor`";
                 reader.error(Code::InvalidValue, &range, message, hint);
             }
-            let scope = match value.get_ref().as_str() {
-                Some("Cluster") => Scope::Cluster,
-                Some("Namespaced") => Scope::Namespaced,
-                Some(text) => {
-                    let message = format!("unknown scope `{text}`");
-                    let hint = "write `Cluster` or `Namespaced`";
-                    reader.error(Code::InvalidValue, &value.span(), message, hint);
-                    continue;
-                }
-                None => continue,
-            };
-            scopes.insert(kind.to_owned(), scope);
+            let words = [("Cluster", Scope::Cluster), ("Namespaced", Scope::Namespaced)];
+            let scope = reader.word(value, "scope", words);
+            scopes.extend(scope.map(|scope| (kind.to_owned(), scope)));
         }
         Some(scopes)
     }
