@@ -201,6 +201,8 @@ pub trait Form {
     const KIND: Kind = Kind::Boolean;
     /// The type of a list of them in the file.
     const LIST: Kind = Kind::List(&Self::KIND);
+    /// The type of a table in `[[chart]]`, where it may have another header.
+    const IN_CHART: Kind = Self::KIND;
 
     /// Returns the keys in place of the field's, if it is not one key.
     fn keys() -> Option<&'static [Key]> {
@@ -212,9 +214,18 @@ pub trait Form {
         Self::missing().is_none()
     }
 
-    /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
-    /// that are not one key have none.
-    fn read(_: &mut Reader<'_>, _: &Key, _: &Node<'_>) -> Option<Self::Value> {
+    /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. That of a
+    /// table is the values of its keys; forms that are not one key have none.
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
+        // The table of the key, not that of the form: in a `[[chart]]` it has another header, which
+        // messages name.
+        let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
+        Self::of(reader, &fields)
+    }
+
+    /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
+    /// which is reported, and for what is no table.
+    fn of(_: &mut Reader<'_>, _: &Fields<'_>) -> Option<Self::Value> {
         None
     }
 
@@ -229,24 +240,6 @@ pub trait Form {
         let found = fields.entry(name).and_then(|(key, value)| Self::read(reader, key, value));
         found.or_else(Self::missing)
     }
-}
-
-/// A type that [`table!`] declares.
-pub trait Declared: Sized {
-    /// The type that it becomes when it is checked.
-    type Value;
-
-    /// Returns the table with its keys.
-    fn table() -> &'static Table;
-
-    /// Returns the same, as a table of `[[chart]]`.
-    fn in_charts() -> &'static Table {
-        Self::table()
-    }
-
-    /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
-    /// which is reported.
-    fn of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Self::Value>;
 }
 
 impl Form for bool {
@@ -304,11 +297,11 @@ impl<T: Form> Form for Required<T> {
 /// Keys of several tables: those of `T`, in place of the field's.
 pub struct Flat<T>(T);
 
-impl<T: Declared> Form for Flat<T> {
+impl<T: Form> Form for Flat<T> {
     type Value = T::Value;
 
     fn keys() -> Option<&'static [Key]> {
-        Some(&T::table().keys)
+        T::KIND.table().map(|table| table.keys.as_slice())
     }
 
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
@@ -319,12 +312,12 @@ impl<T: Declared> Form for Flat<T> {
 /// A table that has another header in `[[chart]]`.
 pub struct InChart<T>(T);
 
-impl<T: Declared> Form for InChart<T> {
+impl<T: Form> Form for InChart<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::in_charts);
+    const KIND: Kind = T::IN_CHART;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        read_table::<T>(reader, key, value)
+    fn of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Self::Value> {
+        T::of(reader, fields)
     }
 }
 
@@ -377,38 +370,22 @@ impl<T: Default> Form for Derived<T> {
 /// A table that is like an empty one if it is missing.
 pub struct OrEmpty<T>(T);
 
-impl<T: Declared> Form for OrEmpty<T> {
+impl<T: Form> Form for OrEmpty<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::table);
+    const KIND: Kind = T::KIND;
 
     fn is_required() -> bool {
         false
     }
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        read_table::<T>(reader, key, value)
-    }
-
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> Option<Self::Value> {
         match fields.entry(name) {
-            Some((key, value)) => Self::read(reader, key, value),
+            Some((key, value)) => T::read(reader, key, value),
             // Read like a table without keys: each default is declared with its key, and nowhere
             // else.
             None => T::of(reader, &Fields::empty(fields.header.clone())),
         }
     }
-}
-
-/// Returns the table at a key.
-pub(crate) fn read_table<T: Declared>(
-    reader: &mut Reader<'_>,
-    key: &Key,
-    value: &Node<'_>,
-) -> Option<T::Value> {
-    // The table of the key, not that of `T`: in a `[[chart]]` it has another header, which messages
-    // name.
-    let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
-    T::of(reader, &fields)
 }
 
 /// Returns the key of a field, or the keys in its place; `defaults` has its default, if there is one.
@@ -473,10 +450,9 @@ macro_rules! table {
             $($(#[doc = $doc])* pub $field: <$form as $crate::declare::Form>::Value,)*
         }
 
-        impl $crate::declare::Declared for $name {
-            type Value = $crate::declare::value!($name $($(, $value)?)?);
-
-            fn table() -> &'static $crate::declare::Table {
+        impl $name {
+            /// Returns the table with its keys.
+            pub fn table() -> &'static $crate::declare::Table {
                 // A static has one address, by which `Reader::unknown` knows the table of included
                 // files.
                 static TABLE: std::sync::LazyLock<$crate::declare::Table> =
@@ -494,15 +470,19 @@ macro_rules! table {
                     });
                 &TABLE
             }
+        }
 
-            $(fn in_charts() -> &'static $crate::declare::Table {
+        impl $crate::declare::Form for $name {
+            type Value = $crate::declare::value!($name $($(, $value)?)?);
+            const KIND: $crate::declare::Kind = $crate::declare::Kind::Table($name::table);
+            $(const IN_CHART: $crate::declare::Kind = $crate::declare::Kind::Table(|| {
                 static TABLE: std::sync::LazyLock<$crate::declare::Table> =
                     std::sync::LazyLock::new(|| $crate::declare::Table {
                         header: $in_charts,
                         ..$name::table().clone()
                     });
                 &TABLE
-            })?
+            });)?
 
             fn of(
                 reader: &mut $crate::reader::Reader<'_>,
@@ -523,19 +503,6 @@ macro_rules! table {
             }
         }
 
-        impl $crate::declare::Form for $name {
-            type Value = <$name as $crate::declare::Declared>::Value;
-            const KIND: $crate::declare::Kind =
-                $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::table);
-
-            fn read(
-                reader: &mut $crate::reader::Reader<'_>,
-                key: &$crate::declare::Key,
-                value: &$crate::reader::Node<'_>,
-            ) -> Option<Self::Value> {
-                $crate::declare::read_table::<$name>(reader, key, value)
-            }
-        }
     };
 }
 

@@ -101,18 +101,6 @@ impl Rule for Filled {
     }
 }
 
-/// A file, relative to the configuration.
-pub struct File;
-
-impl Form for File {
-    type Value = PathBuf;
-    const KIND: Kind = Filled::KIND;
-
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<PathBuf> {
-        Filled::read(reader, key, value).map(PathBuf::from)
-    }
-}
-
 /// A string without whitespace: a name, a reference, a URL.
 pub struct Word;
 
@@ -348,18 +336,6 @@ impl<const LEAST: u32, const MOST: u32> Form for Seconds<LEAST, MOST> {
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Duration> {
         let seconds = Integer::<LEAST, MOST>::read(reader, key, value)?;
         Some(Duration::from_secs(u64::from(seconds)))
-    }
-}
-
-/// A table of any keys.
-pub struct Object;
-
-impl Form for Object {
-    type Value = Json;
-    const KIND: Kind = Kind::Object;
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Json> {
-        Some(as_json(value.get_ref()))
     }
 }
 

@@ -40,7 +40,7 @@ pub use tables::switch::Switch;
 pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 
 // What most of the modules speak of.
-use crate::declare::{Declared, Form, Key, Kind, Table};
+use crate::declare::{Form, Key, Kind, Table};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span, suggest};
 use crate::ir::Ignore;
 use crate::reader::{Fields, Node, Reader, as_json, entries, items};

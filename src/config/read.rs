@@ -269,14 +269,14 @@ fn tables<'a>(
 }
 
 /// Reads tables of one kind.
-fn all_of<'a, T: Declared>(
+fn all_of<'a, T: Form>(
     reader: &mut Reader<'a>,
     tables: impl Iterator<Item = (&'a Arc<SourceText>, &'a DeTable<'a>, Range<usize>)>,
     drafts: &mut Vec<Draft>,
 ) -> Vec<T::Value> {
     let read = tables.filter_map(|(source, table, header)| {
         reader.source = source;
-        let fields = reader.fields(T::table(), header, table);
+        let fields = reader.fields(T::KIND.table()?, header, table);
         // A table that is wrong has a draft, but no bundle: others may still depend on it.
         drafts.push(draft(reader, &fields));
         T::of(reader, &fields)

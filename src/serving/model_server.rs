@@ -145,14 +145,9 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns the directory of a model on a volume; `None` if the server downloads the model.
-pub(super) fn mounted(model: &Model) -> Option<String> {
-    match model {
-        Model::HuggingFace(_) | Model::Bucket(_) => None,
-        // Images of models have their files in /models, as KServe's modelcars do.
-        Model::Image(_) => Some("/mnt/model/models".to_owned()),
-        Model::Claim(_, folder) => Some(inside("/mnt/model", folder)),
-    }
+/// Returns true if a model is on a volume; others are downloaded by the server.
+pub(super) fn is_mounted(model: &Model) -> bool {
+    matches!(model, Model::Image(_) | Model::Claim(..))
 }
 
 /// Returns the path of a folder on a volume (empty for its root), given the path of the mount.
@@ -166,10 +161,11 @@ pub(super) fn inside(mount: &str, folder: &str) -> String {
 
 /// Returns the path or name from which the server loads the model.
 pub(super) fn model_argument(model: &Model) -> String {
-    match (mounted(model), model) {
-        (Some(path), _) => path,
-        (None, Model::HuggingFace(text) | Model::Bucket(text)) => text.clone(),
-        (None, Model::Image(text) | Model::Claim(text, _)) => text.clone(),
+    match model {
+        Model::HuggingFace(text) | Model::Bucket(text) => text.clone(),
+        // Images of models have their files in /models, as KServe's modelcars do.
+        Model::Image(_) => "/mnt/model/models".to_owned(),
+        Model::Claim(_, folder) => inside("/mnt/model", folder),
     }
 }
 
@@ -234,7 +230,6 @@ fn events(workload: &Workload<'_>, block_size: &str, mut settings: Json) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::{ModelServer, sglang, vllm};
-    use crate::config::declare::Declared;
     use crate::config::serving::{EngineKind, ServingConfig};
 
     static ALL: [&ModelServer; 2] = [&vllm::SERVER, &sglang::SERVER];

@@ -2,7 +2,6 @@
 
 use super::pods::{PodTable, check_entries};
 use super::*;
-use crate::forms::Object;
 use serde_json::Map as JsonMap;
 
 table! {
@@ -15,7 +14,7 @@ table! {
         /// cache events of the engines, which it enables, with a tokenizer in the picker pod.
         preset: Option<Preset>;
         /// A custom EndpointPickerConfig, without apiVersion and kind.
-        config: Option<Object>;
+        config: Option<Api<Json>>;
         /// Image of the picker. A value of the chart. Default: from the API profile, by tag.
         image: Option<Reference>;
         /// Number of picker replicas. With more than one, one is active and the others are on

@@ -1,7 +1,6 @@
 //! `[[registry]]`: connection settings.
 
 use super::*;
-use crate::forms::File;
 use std::net::Ipv6Addr;
 
 table! {
@@ -12,7 +11,7 @@ table! {
         host: Host;
         /// PEM file, relative to this file, with CA certificates for the registry, in addition to
         /// the system's.
-        ca: Option<File>;
+        ca: Option<Filled>;
         /// Connect over plain HTTP, which anyone on the network can read and change. Default:
         /// false, except for registries on localhost.
         plain_http: Option<bool>;
