@@ -9,13 +9,12 @@ use super::reader::Known;
 use super::tables::chart::ChartTable;
 use super::tables::deploy::DeployTable;
 use super::tables::operands::check_namespaces;
-use super::tables::root::{Included, Root};
+use super::tables::root::{Draft, Included, Root};
 use super::tables::settings::Defaults;
 use super::tables::{deploy, mirror, registry, verify};
 use super::*;
 use crate::escape::login::logins;
 use crate::serving;
-use check::Draft;
 use toml::de::Error;
 
 /// Most bundles of one configuration; keeps the checks of all against all short.
@@ -278,19 +277,10 @@ fn all_of<'a, T: Form>(
         reader.source = source;
         let fields = reader.fields(T::KIND.table()?, header, table);
         // A table that is wrong has a draft, but no bundle: others may still depend on it.
-        drafts.push(draft(reader, &fields));
+        drafts.extend(Draft::of(reader, &fields));
         T::of(reader, &fields)
     });
     read.collect()
-}
-
-/// Returns the names of a table that are checked against those of all others.
-fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
-    let name = fields.text("name").map(|(text, range)| (text.to_owned(), reader.span(range)));
-    let depends_on = fields
-        .items("depends-on")
-        .filter_map(|item| Some((item.get_ref().as_str()?.to_owned(), reader.span(item.span()))));
-    Draft { name, depends_on: depends_on.collect() }
 }
 
 /// Checks that this bundle2chart version may build the file.

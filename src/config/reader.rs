@@ -344,12 +344,6 @@ impl<'t> Fields<'t> {
         self.entry(name).map_or_else(|| self.header.clone(), |(_, value)| value.span())
     }
 
-    /// Returns the text at a key as it is written.
-    pub(crate) fn text(&self, name: &str) -> Option<Located<&'t str>> {
-        let (_, value) = self.entry(name)?;
-        value.get_ref().as_str().map(|text| (text, value.span()))
-    }
-
     /// Returns the items of the list at a key.
     pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = &'t Node<'t>> {
         self.entry(name).into_iter().flat_map(|(_, value)| items(value))

@@ -3,23 +3,16 @@
 use super::*;
 use crate::forms::{NAME_LIMIT, plain};
 
-/// The names of a table that are not yet checked against those of the others.
-pub(crate) struct Draft {
-    pub(crate) name: Option<(String, Span)>,
-    pub(crate) depends_on: Vec<(String, Span)>,
-}
-
 /// Checks that the names of bundles, charts and models are unique.
 ///
 /// Names are lower-case, so they do not collide on case-insensitive file systems either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
-    let names: Vec<&(String, Span)> =
-        drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
-    let describe = |named: &&(String, Span)| {
+    let names: Vec<&Text> = drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
+    let describe = |named: &&Text| {
         let hint = "rename one of them: the name is used for the chart and its directory";
-        (format!("two charts have the name `{}`", named.0), hint)
+        (format!("two charts have the name `{}`", named.text), hint)
     };
-    reader.unique(Code::DuplicateName, names, |one| one.0.clone(), |one| &one.1, describe);
+    reader.unique(Code::DuplicateName, names, |one| one.text.clone(), |one| &one.span, describe);
 }
 
 /// Checks that the names of companion charts are valid and not used by another bundle.
@@ -58,15 +51,15 @@ pub(super) fn companions(
 /// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
 pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
     fn named(draft: &Draft) -> Option<&str> {
-        draft.name.as_ref().map(|(name, _)| name.as_str())
+        draft.name.as_ref().map(|name| name.text.as_str())
     }
     let names: Vec<&str> = drafts.iter().filter_map(named).collect();
     let known: BTreeSet<&str> = names.iter().copied().collect();
     let mut edges: BTreeMap<&str, Vec<(&str, &Span)>> = BTreeMap::new();
     for draft in drafts {
         let own = named(draft);
-        for (name, span) in &draft.depends_on {
-            let name = name.as_str();
+        for Text { text, span } in &draft.depends_on {
+            let name = text.as_str();
             if own == Some(name) {
                 let message = format!("`{name}` depends on itself");
                 reader.found.error(

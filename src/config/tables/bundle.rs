@@ -219,8 +219,7 @@ fn source(table: SourceTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
         (.., Some(catalog)) => {
             // `package` is a key of the bundle, which has it for the other sources, too; so it is
             // read here again.
-            let (text, range) = fields.text("package")?;
-            let package = Text { text: text.to_owned(), span: reader.span(range) };
+            let package = Placed::<Any>::find(reader, fields, "package")?;
             let (channel, version) = (table.channel, table.version);
             Some(Source::Catalog(CatalogSource { catalog, package, channel, version }))
         }

@@ -49,3 +49,13 @@ table! {
         serving: Later<Vec<ServingConfig>>;
     }
 }
+
+table! {
+    /// The names of a table that becomes a chart, which are checked against those of the others.
+    pub struct Draft at "" {
+        /// Its name.
+        name: Option<Placed<Any>>;
+        /// Names of the tables that must be installed before it.
+        depends_on: Vec<Placed<Any>>;
+    }
+}

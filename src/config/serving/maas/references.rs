@@ -55,11 +55,12 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
         let draft = tables
             .drafts
             .iter_mut()
-            .find(|draft| draft.name.as_ref().is_some_and(|(name, _)| *name == serving.name));
+            .find(|draft| draft.name.as_ref().is_some_and(|name| name.text == serving.name));
         let Some(draft) = draft else { continue };
         for name in needed {
             if !serving.depends_on.contains(&name) {
-                draft.depends_on.push((name.clone(), serving.place("maas").clone()));
+                let span = serving.place("maas").clone();
+                draft.depends_on.push(Text { text: name.clone(), span });
                 serving.depends_on.push(name);
             }
         }
