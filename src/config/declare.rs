@@ -4,9 +4,7 @@
 //! A field of the type is a key of the table. Its [`Form`] says which values it has, and its
 //! documentation is that of the key.
 
-use super::reader::{Fields, Node, Reader, items};
-use std::collections::BTreeSet;
-use toml::de::DeValue;
+use super::*;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
@@ -199,10 +197,12 @@ impl Table {
 pub trait Form {
     /// The type in Rust.
     type Value;
-    /// The type in the file.
-    const KIND: Kind;
+    /// The type in the file; never asked for if there is no key.
+    const KIND: Kind = Kind::Boolean;
     /// The type of a list of them in the file.
     const LIST: Kind = Kind::List(&Self::KIND);
+    /// The type of a table in `[[chart]]`, where it may have another header.
+    const IN_CHART: Kind = Self::KIND;
 
     /// Returns the keys in place of the field's, if it is not one key.
     fn keys() -> Option<&'static [Key]> {
@@ -214,9 +214,18 @@ pub trait Form {
         Self::missing().is_none()
     }
 
-    /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
-    /// that are not one key have none.
-    fn read(_: &mut Reader<'_>, _: &Key, _: &Node<'_>) -> Option<Self::Value> {
+    /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. That of a
+    /// table is the values of its keys; forms that are not one key have none.
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
+        // The table of the key, not that of the form: in a `[[chart]]` it has another header, which
+        // messages name.
+        let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
+        Self::of(reader, &fields)
+    }
+
+    /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
+    /// which is reported, and for what is no table.
+    fn of(_: &mut Reader<'_>, _: &Fields<'_>) -> Option<Self::Value> {
         None
     }
 
@@ -231,24 +240,6 @@ pub trait Form {
         let found = fields.entry(name).and_then(|(key, value)| Self::read(reader, key, value));
         found.or_else(Self::missing)
     }
-}
-
-/// A type that [`table!`] declares.
-pub trait Declared: Sized {
-    /// The type that it becomes when it is checked.
-    type Value;
-
-    /// Returns the table with its keys.
-    fn table() -> &'static Table;
-
-    /// Returns the same, as a table of `[[chart]]`.
-    fn in_charts() -> &'static Table {
-        Self::table()
-    }
-
-    /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
-    /// which is reported.
-    fn of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Self::Value>;
 }
 
 impl Form for bool {
@@ -306,12 +297,11 @@ impl<T: Form> Form for Required<T> {
 /// Keys of several tables: those of `T`, in place of the field's.
 pub struct Flat<T>(T);
 
-impl<T: Declared> Form for Flat<T> {
+impl<T: Form> Form for Flat<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::table);
 
     fn keys() -> Option<&'static [Key]> {
-        Some(&T::table().keys)
+        T::KIND.table().map(|table| table.keys.as_slice())
     }
 
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
@@ -322,12 +312,12 @@ impl<T: Declared> Form for Flat<T> {
 /// A table that has another header in `[[chart]]`.
 pub struct InChart<T>(T);
 
-impl<T: Declared> Form for InChart<T> {
+impl<T: Form> Form for InChart<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::in_charts);
+    const KIND: Kind = T::IN_CHART;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        read_table::<T>(reader, key, value)
+    fn of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Self::Value> {
+        T::of(reader, fields)
     }
 }
 
@@ -352,8 +342,6 @@ pub struct Header;
 
 impl Form for Header {
     type Value = crate::diag::Span;
-    // Never asked for: there is no key.
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])
@@ -369,7 +357,6 @@ pub struct Derived<T>(T);
 
 impl<T: Default> Form for Derived<T> {
     type Value = T;
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])
@@ -383,21 +370,17 @@ impl<T: Default> Form for Derived<T> {
 /// A table that is like an empty one if it is missing.
 pub struct OrEmpty<T>(T);
 
-impl<T: Declared> Form for OrEmpty<T> {
+impl<T: Form> Form for OrEmpty<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::table);
+    const KIND: Kind = T::KIND;
 
     fn is_required() -> bool {
         false
     }
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        read_table::<T>(reader, key, value)
-    }
-
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> Option<Self::Value> {
         match fields.entry(name) {
-            Some((key, value)) => Self::read(reader, key, value),
+            Some((key, value)) => T::read(reader, key, value),
             // Read like a table without keys: each default is declared with its key, and nowhere
             // else.
             None => T::of(reader, &Fields::empty(fields.header.clone())),
@@ -405,38 +388,26 @@ impl<T: Declared> Form for OrEmpty<T> {
     }
 }
 
-/// Returns the table at a key.
-pub(crate) fn read_table<T: Declared>(
-    reader: &mut Reader<'_>,
-    key: &Key,
-    value: &Node<'_>,
-) -> Option<T::Value> {
-    // The table of the key, not that of `T`: in a `[[chart]]` it has another header, which messages
-    // name.
-    let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
-    T::of(reader, &fields)
-}
-
-/// Returns the key of a field, or the keys in its place.
-pub(crate) fn keys_of_field<F: Form>(key: Key) -> Vec<Key> {
-    match F::keys() {
-        Some(group) => group.to_vec(),
-        None => {
-            // A key that is a table has its documentation.
-            let table = key.kind.table().filter(|_| key.doc.is_empty());
-            vec![Key { doc: table.map_or(key.doc, |table| table.doc), ..key }]
-        }
+/// Returns the key of a field, or the keys in its place; `defaults` has its default, if there is one.
+pub(crate) fn keys_of_field<F: Form>(
+    name: String,
+    defaults: &[&str],
+    doc: &'static str,
+    needs: &'static [&'static str],
+) -> Vec<Key> {
+    if let Some(group) = F::keys() {
+        return group.to_vec();
     }
+    // A key that is a table has its documentation.
+    let table = F::KIND.table().filter(|_| doc.is_empty());
+    let doc = table.map_or(doc, |table| table.doc);
+    let required = F::is_required() && defaults.is_empty();
+    vec![Key { name, kind: F::KIND, required, doc, needs }]
 }
 
-/// The name of a field's key.
-macro_rules! key_name {
-    ($field:ident $key:literal) => {
-        $key.to_owned()
-    };
-    ($field:ident) => {
-        stringify!($field).replace('_', "-")
-    };
+/// Returns the name of a field's key: its own, or that of the field.
+pub(crate) fn key_name(field: &str, own: &[&str]) -> String {
+    own.first().map_or_else(|| field.replace('_', "-"), |own| (*own).to_owned())
 }
 
 // A declarative macro: serde would stop at the first error, and a derive macro would be a crate
@@ -455,15 +426,15 @@ macro_rules! key_name {
 /// }
 /// ```
 ///
-/// `or "[[chart.example]]"` is its header in `[[chart]]`; `checked by FUNCTION as TYPE` turns it into
-/// another type.
+/// `or "[[chart.example]]"` is its header in `[[chart]]`; `checked by FUNCTION` checks and completes it,
+/// `checked by FUNCTION as TYPE` turns it into another type.
 macro_rules! table {
     (
         $(#[doc = $about:literal])+
         $(#[derive($($derived:ident),+)])?
         $vis:vis struct $name:ident at $header:literal $(or $in_charts:literal)?
             $(, one of [$($choice:literal),+])?
-            $(, checked by $check:path as $value:ty)?
+            $(, checked by $check:path $(as $value:ty)?)?
         {
             $(
                 $(#[doc = $doc:literal])*
@@ -479,10 +450,9 @@ macro_rules! table {
             $($(#[doc = $doc])* pub $field: <$form as $crate::declare::Form>::Value,)*
         }
 
-        impl $crate::declare::Declared for $name {
-            type Value = $crate::declare::value!($name $(, $value)?);
-
-            fn table() -> &'static $crate::declare::Table {
+        impl $name {
+            /// Returns the table with its keys.
+            pub fn table() -> &'static $crate::declare::Table {
                 // A static has one address, by which `Reader::unknown` knows the table of included
                 // files.
                 static TABLE: std::sync::LazyLock<$crate::declare::Table> =
@@ -490,34 +460,36 @@ macro_rules! table {
                         header: $header,
                         // Each line of a doc comment begins with a space, which also joins the lines.
                         doc: concat!($($about),+).trim_ascii_start(),
-                        keys: [$($crate::declare::keys_of_field::<$form>($crate::declare::Key {
-                            name: $crate::declare::key_name!($field $($key)?),
-                            kind: <$form as $crate::declare::Form>::KIND,
-                            required: <$form as $crate::declare::Form>::is_required()
-                                $(&& $crate::declare::none!($default))?,
-                            doc: concat!("" $(, $doc)*).trim_ascii_start(),
-                            needs: &[$($($needed),+)?],
-                        })),*].concat(),
+                        keys: [$($crate::declare::keys_of_field::<$form>(
+                            $crate::declare::key_name(stringify!($field), &[$($key)?]),
+                            &[$(stringify!($default))?],
+                            concat!("" $(, $doc)*).trim_ascii_start(),
+                            &[$($($needed),+)?],
+                        )),*].concat(),
                         exactly_one_of: &[$($($choice),+)?],
                     });
                 &TABLE
             }
+        }
 
-            $(fn in_charts() -> &'static $crate::declare::Table {
+        impl $crate::declare::Form for $name {
+            type Value = $crate::declare::value!($name $($(, $value)?)?);
+            const KIND: $crate::declare::Kind = $crate::declare::Kind::Table($name::table);
+            $(const IN_CHART: $crate::declare::Kind = $crate::declare::Kind::Table(|| {
                 static TABLE: std::sync::LazyLock<$crate::declare::Table> =
                     std::sync::LazyLock::new(|| $crate::declare::Table {
                         header: $in_charts,
                         ..$name::table().clone()
                     });
                 &TABLE
-            })?
+            });)?
 
             fn of(
                 reader: &mut $crate::reader::Reader<'_>,
                 fields: &$crate::reader::Fields<'_>,
             ) -> Option<Self::Value> {
                 $(let $field = {
-                    let name = $crate::declare::key_name!($field $($key)?);
+                    let name = $crate::declare::key_name(stringify!($field), &[$($key)?]);
                     let found = <$form as $crate::declare::Form>::find(reader, fields, &name);
                     // Also for a wrong value, which is reported: other keys of the table are still
                     // checked.
@@ -527,23 +499,10 @@ macro_rules! table {
                 // Only after all keys were read: one run reports everything that is wrong in the
                 // table.
                 let table = $name { $($field: $field?),* };
-                $crate::declare::checked!(reader, fields, table $(, $check)?)
+                $crate::declare::checked!(reader, fields, table $(, $check $(as $value)?)?)
             }
         }
 
-        impl $crate::declare::Form for $name {
-            type Value = <$name as $crate::declare::Declared>::Value;
-            const KIND: $crate::declare::Kind =
-                $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::table);
-
-            fn read(
-                reader: &mut $crate::reader::Reader<'_>,
-                key: &$crate::declare::Key,
-                value: &$crate::reader::Node<'_>,
-            ) -> Option<Self::Value> {
-                $crate::declare::read_table::<$name>(reader, key, value)
-            }
-        }
     };
 }
 
@@ -562,15 +521,13 @@ macro_rules! checked {
     ($reader:ident, $fields:ident, $table:ident) => {
         Some($table)
     };
-    ($reader:ident, $fields:ident, $table:ident, $check:path) => {
+    ($reader:ident, $fields:ident, $table:ident, $check:path) => {{
+        let mut table = $table;
+        $check(&mut table, $reader, $fields);
+        Some(table)
+    }};
+    ($reader:ident, $fields:ident, $table:ident, $check:path as $value:ty) => {
         $check($table, $reader, $fields)
-    };
-}
-
-/// False: a key with this default is not required.
-macro_rules! none {
-    ($default:expr) => {
-        false
     };
 }
 
@@ -594,15 +551,12 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// The strings in bundles.toml, the default first.
+            /// The strings in bundles.toml, in the order of the variants: the default first.
             pub const NAMES: &'static [&'static str] = &[$first_text, $($text),*];
 
             /// Returns the string in bundles.toml.
             pub fn as_str(self) -> &'static str {
-                match self {
-                    $name::$first => $first_text,
-                    $($name::$variant => $text,)*
-                }
+                $name::NAMES[self as usize]
             }
 
             /// Returns the value with this string in bundles.toml.
@@ -615,21 +569,8 @@ macro_rules! choices {
             }
         }
 
-        impl $crate::declare::Form for $name {
-            type Value = $name;
-            const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf($name::NAMES);
-
-            fn read(
-                _: &mut $crate::reader::Reader<'_>,
-                _: &$crate::declare::Key,
-                value: &$crate::reader::Node<'_>,
-            ) -> Option<$name> {
-                $name::named(value.get_ref().as_str()?)
-            }
-
-            fn missing() -> Option<$name> {
-                Some($name::default())
-            }
+        $crate::declare::words_of! {
+            $name: $name = $first_text => $name::$first $(, $text => $name::$variant)*
         }
     };
 }
@@ -638,15 +579,22 @@ macro_rules! choices {
 macro_rules! words {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident: $type:ty = $first:literal => $default:expr, $($text:literal => $value:expr),+;
+        $name:ident: $type:ty = $($text:literal => $value:expr),+;
     )+) => {
         $($(#[doc = $doc])+
         pub struct $name;
 
+        $crate::declare::words_of! { $name: $type = $($text => $value),+ })+
+    };
+}
+
+/// Says how words are read.
+macro_rules! words_of {
+    ($name:ident: $type:ty = $first:literal => $default:expr $(, $text:literal => $value:expr)*) => {
         impl $crate::declare::Form for $name {
             type Value = $type;
             const KIND: $crate::declare::Kind =
-                $crate::declare::Kind::OneOf(&[$first, $($text),+]);
+                $crate::declare::Kind::OneOf(&[$first $(, $text)*]);
 
             fn read(
                 _: &mut $crate::reader::Reader<'_>,
@@ -654,7 +602,7 @@ macro_rules! words {
                 value: &$crate::reader::Node<'_>,
             ) -> Option<$type> {
                 Some(match value.get_ref().as_str()? {
-                    $($text => $value,)+
+                    $($text => $value,)*
                     // The first word: `Reader::fields` leaves out all others, and reports them.
                     _ => $default,
                 })
@@ -663,8 +611,8 @@ macro_rules! words {
             fn missing() -> Option<$type> {
                 Some($default)
             }
-        })+
+        }
     };
 }
 
-pub(crate) use {checked, choices, key_name, none, table, value, words};
+pub(crate) use {checked, choices, table, value, words, words_of};

@@ -1,11 +1,9 @@
 //! Reading `bundles.toml` from disk.
 
-use super::{Config, include};
-use crate::diag::{Code, Diagnostics, Place, SourceText};
+use super::include;
+use super::*;
 use crate::regular_file;
 use std::io::ErrorKind;
-use std::path::Path;
-use std::sync::Arc;
 
 /// Largest configuration, in bytes; one of a thousand bundles has about 200 KiB.
 const SIZE_LIMIT: u64 = 1 << 20;

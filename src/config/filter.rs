@@ -1,7 +1,6 @@
 //! Diagnostics about the jq programs of a configuration.
 
-use super::Filter;
-use crate::diag::{Code, Diagnostic, Place};
+use super::*;
 use crate::ir::Object;
 use crate::jq::{self, Excess, Failure, ProgramError};
 

@@ -1,14 +1,9 @@
 //! Rules of single values: names, references, paths, versions.
 
-use super::Text;
-use super::declare::{Form, Key, Kind};
-use super::reader::{Node, Reader, as_json};
-use crate::diag::Code;
+use super::*;
 use crate::ir::{ImageReference, label_fault};
 use regex::Regex;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
-use std::path::{Component, Path as StdPath, PathBuf};
+use std::path::{Component, Path as StdPath};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
@@ -103,18 +98,6 @@ impl Rule for Filled {
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
         let message = || format!("`{}` is empty", key.name);
         text.trim().is_empty().then(|| (message(), "set a value, or remove the key".to_owned()))
-    }
-}
-
-/// A file, relative to the configuration.
-pub struct File;
-
-impl Form for File {
-    type Value = PathBuf;
-    const KIND: Kind = Filled::KIND;
-
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<PathBuf> {
-        Filled::read(reader, key, value).map(PathBuf::from)
     }
 }
 
@@ -353,18 +336,6 @@ impl<const LEAST: u32, const MOST: u32> Form for Seconds<LEAST, MOST> {
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Duration> {
         let seconds = Integer::<LEAST, MOST>::read(reader, key, value)?;
         Some(Duration::from_secs(u64::from(seconds)))
-    }
-}
-
-/// A table of any keys.
-pub struct Object;
-
-impl Form for Object {
-    type Value = Json;
-    const KIND: Kind = Kind::Object;
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Json> {
-        Some(as_json(value.get_ref()))
     }
 }
 

@@ -3,13 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "lists the directories of `include`")]
 
 use super::file::content;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, SourceText, Span};
+use super::*;
+use crate::diag::Fatal;
 use bundle2chart_model::file_pattern;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use toml::de::DeTable;
 
 /// Maximum number of included files.
 const FILE_LIMIT: usize = 1_000;

@@ -1,13 +1,9 @@
 //! Values with the types of the Kubernetes API.
 
-use super::declare::{Form, Key, Kind};
-use super::reader::{Node, Reader, as_json, entries};
-use crate::diag::Code;
+use super::*;
 use crate::ir::{path_of, quantity, read_as};
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// A table with the fields of `T`, a type of the Kubernetes API.

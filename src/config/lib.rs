@@ -39,12 +39,20 @@ pub use tables::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
 pub use tables::switch::Switch;
 pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 
-use crate::diag::Span;
+// What most of the modules speak of.
+use crate::declare::{Form, Key, Kind, Table};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span, suggest};
 use crate::ir::Ignore;
+use crate::reader::{Fields, Node, Reader, as_json, entries, items};
 use bundle2chart_jq as jq;
 use bundle2chart_model::{diag, escape, ir, regular_file};
 use bundle2chart_yaml as yaml;
-use std::path::PathBuf;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
 
 /// Name suffix of charts with CRDs.
 pub const CRDS_SUFFIX: &str = "-crds";
@@ -99,9 +107,16 @@ impl Config {
 
     /// Returns the names and headers of the tables that become charts: bundles and charts, then models.
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Span)> + Clone {
-        let bundles = self.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
-        bundles.chain(self.servings.iter().map(|model| (model.name.as_str(), &model.span)))
+        charts(&self.bundles, &self.servings)
     }
+}
+
+fn charts<'c>(
+    bundles: &'c [BundleConfig],
+    models: &'c [ServingConfig],
+) -> impl Iterator<Item = (&'c str, &'c Span)> + Clone {
+    let bundles = bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+    bundles.chain(models.iter().map(|model| (model.name.as_str(), &model.span)))
 }
 
 /// A text of the file.

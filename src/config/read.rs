@@ -5,23 +5,17 @@
 
 pub(crate) mod check;
 
-use super::declare::{Declared, Form};
-use super::reader::{Fields, Known, Reader};
+use super::reader::Known;
 use super::tables::chart::ChartTable;
 use super::tables::deploy::DeployTable;
 use super::tables::operands::check_namespaces;
-use super::tables::root::{Included, Root};
+use super::tables::root::{Draft, Included, Root};
 use super::tables::settings::Defaults;
 use super::tables::{deploy, mirror, registry, verify};
-use super::{BundleConfig, Config, ServingConfig, Text};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use super::*;
 use crate::escape::login::logins;
 use crate::serving;
-use check::Draft;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
-use toml::de::{DeTable, Error};
+use toml::de::Error;
 
 /// Most bundles of one configuration; keeps the checks of all against all short.
 const BUNDLE_LIMIT: usize = 1_000;
@@ -30,7 +24,6 @@ const BUNDLE_LIMIT: usize = 1_000;
 const TABLES: [&str; 3] = ["bundle", "chart", "serving"];
 
 /// The tables that become charts.
-#[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) bundles: Vec<BundleConfig>,
@@ -66,12 +59,11 @@ impl Config {
         for source in &sources {
             let (tree, errors) = DeTable::parse_recoverable(&source.text);
             match source.merge_conflict() {
-                Some(marker) if errors.iter().any(|one| is_at(&source.text, one, &marker)) => found
-                    .push(
-                        Diagnostic::error(Code::ConfigSyntax, "unresolved merge conflict")
-                            .at(Place::span(Span::new(source, marker)))
-                            .hint("keep one of both sides, and remove the markers of Git"),
-                    ),
+                Some(marker) if errors.iter().any(|one| is_at(&source.text, one, &marker)) => {
+                    let hint = "keep one of both sides, and remove the markers of Git";
+                    let place = &Span::new(source, marker);
+                    found.error(Code::ConfigSyntax, place, "unresolved merge conflict", hint);
+                }
                 _ => {
                     let mut errors: Vec<Diagnostic> =
                         errors.iter().map(|error| syntax(source, error)).collect();
@@ -88,7 +80,15 @@ impl Config {
         let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
         // A tree with syntax errors lacks keys, which would be reported as missing.
         let is_toml = !reader.found.has_errors();
-        reader.found.extend(sources.iter().flat_map(|source| passwords(source)));
+        for (source, login) in
+            sources.iter().flat_map(|one| logins(&one.text).map(move |at| (one, at)))
+        {
+            // Whichever key or comment has it, because the file is committed.
+            let hint = "remove it, and revoke it if the file was shared; registries are read with \
+                what `podman login` or `docker login` stores";
+            let place = &Span::new(source, login);
+            reader.found.error(Code::InvalidValue, place, "a URL with a password", hint);
+        }
         let config = is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>())).flatten();
 
         // The trees are sorted by key; people read the files from the top.
@@ -99,18 +99,6 @@ impl Config {
         diagnostics.since(start).sort_by_key(place);
         config.filter(|_| !diagnostics.has_errors_since(start))
     }
-}
-
-/// Reports logins, whichever key or comment has them, because the file is committed.
-fn passwords(source: &Arc<SourceText>) -> impl Iterator<Item = Diagnostic> {
-    logins(&source.text).map(|login| {
-        Diagnostic::error(Code::InvalidValue, "a URL with a password")
-            .at(Place::span(Span::new(source, login)))
-            .hint(
-                "remove it, and revoke it if the file was shared; registries are read with what \
-                `podman login` or `docker login` stores",
-            )
-    })
 }
 
 /// Returns the position of a place: the index of its file, and the offset in it.
@@ -212,11 +200,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let Tables { drafts, bundles, servings } = read?;
     check::names(reader, &drafts);
     check::dependencies(reader, &drafts);
-    let charts: Vec<_> = bundles
-        .iter()
-        .map(|bundle| (bundle.name.as_str(), &bundle.span))
-        .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
-        .collect();
+    let charts: Vec<_> = charts(&bundles, &servings).collect();
     check::companions(reader, &bundles, &charts);
     bundles.iter().for_each(|bundle| check_namespaces(reader, bundle));
 
@@ -273,55 +257,43 @@ fn tables<'a>(
         return None;
     }
 
-    let mut read = Tables::default();
     let mut drafts = Vec::new();
-    let mut fields_of = |reader: &mut Reader<'a>, declared, (source, table, header)| {
-        reader.source = source;
-        let fields = reader.fields(declared, header, table);
-        // A table that is wrong has a draft, but no bundle: others may still depend on it.
-        drafts.push(draft(reader, &fields));
-        fields
-    };
-    for item in all("bundle") {
-        let fields = fields_of(reader, BundleConfig::table(), item);
-        read.bundles.extend(BundleConfig::of(reader, &fields));
-    }
-    for item in all("chart") {
-        let fields = fields_of(reader, ChartTable::table(), item);
-        read.bundles.extend(ChartTable::of(reader, &fields));
-    }
-    for item in all("serving") {
-        let fields = fields_of(reader, ServingConfig::table(), item);
-        read.servings.extend(ServingConfig::of(reader, &fields));
-    }
-    read.drafts = drafts;
-
+    let mut bundles = all_of::<BundleConfig>(reader, all("bundle"), &mut drafts);
+    bundles.extend(all_of::<ChartTable>(reader, all("chart"), &mut drafts));
+    let servings = all_of::<ServingConfig>(reader, all("serving"), &mut drafts);
     // Bundles and charts as people read them; the tree has them by key.
     let sources: Vec<&Arc<SourceText>> = parts.iter().map(|(source, _)| *source).collect();
-    read.bundles.sort_by_key(|bundle| position(&bundle.span, &sources));
-    Some(read)
+    bundles.sort_by_key(|bundle| position(&bundle.span, &sources));
+    Some(Tables { drafts, bundles, servings })
 }
 
-/// Returns the names of a table that are checked against those of all others.
-fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
-    let name = fields.text("name").map(|(text, range)| (text.to_owned(), reader.span(range)));
-    let depends_on = fields
-        .items("depends-on")
-        .filter_map(|item| Some((item.get_ref().as_str()?.to_owned(), reader.span(item.span()))));
-    Draft { name, depends_on: depends_on.collect() }
+/// Reads tables of one kind.
+fn all_of<'a, T: Form>(
+    reader: &mut Reader<'a>,
+    tables: impl Iterator<Item = (&'a Arc<SourceText>, &'a DeTable<'a>, Range<usize>)>,
+    drafts: &mut Vec<Draft>,
+) -> Vec<T::Value> {
+    let read = tables.filter_map(|(source, table, header)| {
+        reader.source = source;
+        let fields = reader.fields(T::KIND.table()?, header, table);
+        // A table that is wrong has a draft, but no bundle: others may still depend on it.
+        drafts.extend(Draft::of(reader, &fields));
+        T::of(reader, &fields)
+    });
+    read.collect()
 }
 
 /// Checks that this bundle2chart version may build the file.
 fn required_version(reader: &mut Reader<'_>, Text { text, span }: &Text) {
     let own = env!("CARGO_PKG_VERSION");
     match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
-        (Err(error), _) => reader.error_at(
+        (Err(error), _) => reader.found.error(
             Code::InvalidValue,
             span,
             format!("invalid version requirement in `required-version`: {error}"),
             format!("write a requirement such as `required-version = \">={own}\"`"),
         ),
-        (Ok(requirement), Ok(version)) if !requirement.matches(&version) => reader.error_at(
+        (Ok(requirement), Ok(version)) if !requirement.matches(&version) => reader.found.error(
             Code::RequiredVersion,
             span,
             format!("this is bundle2chart {own}, but the configuration requires {requirement}"),

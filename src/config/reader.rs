@@ -1,18 +1,11 @@
 //! Checks the TOML tree against the tables of keys: reports unknown, missing and ill-typed keys,
 //! and gives typed access to the others.
 
-use super::declare::{Declared, Key, Kind, Table};
 use super::tables::output::Output;
 use super::tables::root::{Included, Root};
 use super::tables::settings::Defaults;
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
-use serde_json::Value as Json;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
+use super::*;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 /// A value in the file, with its range.
 pub type Node<'t> = Spanned<DeValue<'t>>;
@@ -72,11 +65,7 @@ impl Reader<'_> {
         Span::new(self.source, range)
     }
 
-    pub(crate) fn place(&self, range: Range<usize>) -> Place {
-        Place::span(self.span(range))
-    }
-
-    /// Reports an error at `range`.
+    /// Reports an error at a range of the file that is being read.
     pub(crate) fn error(
         &mut self,
         code: Code,
@@ -84,7 +73,7 @@ impl Reader<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        self.found.error(code, self.place(range.clone()), message, hint);
+        self.found.error(code, &self.span(range.clone()), message, hint);
     }
 
     /// Returns the value that was made of a text in the file, or reports why there is none.
@@ -99,15 +88,18 @@ impl Reader<'_> {
         .ok()
     }
 
-    /// Reports an error at a place of any file.
-    pub(crate) fn error_at(
+    /// Returns the value of one of these words; reports another text as an unknown `noun`.
+    pub(crate) fn word<T: Copy>(
         &mut self,
-        code: Code,
-        span: &Span,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.found.error(code, span, message, hint);
+        value: &Node<'_>,
+        noun: &str,
+        [one, other]: [(&str, T); 2],
+    ) -> Option<T> {
+        let text = value.get_ref().as_str()?;
+        let meant = [one, other].into_iter().find(|(word, _)| *word == text);
+        let fault =
+            || (format!("unknown {noun} `{text}`"), format!("write `{}` or `{}`", one.0, other.0));
+        self.valid(value, meant.map(|(_, meant)| meant).ok_or_else(fault))
     }
 
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
@@ -148,33 +140,33 @@ impl Reader<'_> {
         related: &str,
         hint: impl Into<String>,
     ) {
-        let diagnostic =
-            Diagnostic::error(code, message).at(second).related(first, related).hint(hint);
-        self.found.push(diagnostic);
+        let error = Diagnostic::error(code, message).at(second).related(first, related);
+        self.found.push(error.hint(hint));
     }
 
-    /// Returns the items without those that are the `same` as an earlier one, which are reported with
-    /// the message and hint of `describe`.
-    pub(crate) fn unique<T>(
+    /// Returns the items without those with the `key` of an earlier one, which are reported with the
+    /// message and hint of `describe`.
+    pub(crate) fn unique<T, K: PartialEq>(
         &mut self,
         code: Code,
         items: Vec<T>,
-        same: impl Fn(&T, &T) -> bool,
+        key: impl Fn(&T) -> K,
         span: fn(&T) -> &Span,
-        describe: impl Fn(&T) -> (String, String),
+        describe: impl Fn(&T) -> (String, &'static str),
     ) -> Vec<T> {
-        let mut kept: Vec<T> = Vec::new();
+        let mut kept: Vec<(K, T)> = Vec::new();
         for item in items {
-            match kept.iter().find(|first| same(&item, first)) {
-                None => kept.push(item),
-                Some(first) => {
+            let own = key(&item);
+            match kept.iter().find(|(known, _)| *known == own) {
+                None => kept.push((own, item)),
+                Some((_, first)) => {
                     let (message, hint) = describe(&item);
                     let spans = (span(&item), span(first));
                     self.twice(code, spans, message, "first defined here", hint);
                 }
             }
         }
-        kept
+        kept.into_iter().map(|(_, item)| item).collect()
     }
 
     fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
@@ -216,7 +208,6 @@ impl Reader<'_> {
                 format!("{names} is missing {}", table.place()),
                 subject(table).1,
             ),
-            [_] => {}
             [first, others @ ..] => {
                 for other in others {
                     let (what, _) = subject(table);
@@ -351,12 +342,6 @@ impl<'t> Fields<'t> {
     /// Returns the place of a value; that of the table if it is missing.
     pub(crate) fn place(&self, name: &str) -> Range<usize> {
         self.entry(name).map_or_else(|| self.header.clone(), |(_, value)| value.span())
-    }
-
-    /// Returns the text at a key as it is written.
-    pub(crate) fn text(&self, name: &str) -> Option<Located<&'t str>> {
-        let (_, value) = self.entry(name)?;
-        value.get_ref().as_str().map(|text| (text, value.span()))
     }
 
     /// Returns the items of the list at a key.

@@ -1,8 +1,8 @@
 //! The JSON schema of `bundles.toml`, for editors.
 
-use super::declare::{Declared, Kind, Table};
 use super::forms::NAMESPACE;
 use super::tables::root::Root;
+use super::*;
 use serde_json::{Map, Value, json};
 
 /// Returns the schema (draft-07) of `bundles.toml`, from the same table of keys that the reader

@@ -1,9 +1,7 @@
 //! Maps a part of a TOML string value to its place in the file.
 
+use super::*;
 use crate::ir::Step;
-use crate::reader::Node;
-use std::ops::Range;
-use toml::de::{DeTable, DeValue};
 
 /// Returns the range in `source` of the deepest existing part of `steps` in the table at `table`:
 /// its key, with the value if it ends on the same line; else the range of the table.

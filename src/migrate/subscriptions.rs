@@ -3,7 +3,6 @@
 use super::{inline, left_out};
 use crate::add::{self, Added};
 use crate::config::PodConfig;
-use crate::config::declare::Declared;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::ir::json::text;

@@ -2,7 +2,7 @@
 //! server is in `model_server`.
 
 use super::build::{engine_labels, field_variable};
-use super::model_server::mounted;
+use super::model_server::is_mounted;
 use super::topology::SUPERVISOR_PORT;
 use super::*;
 use config::serving::Tracing;
@@ -60,7 +60,7 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
         "capabilities": ?capabilities(config),
         "shared_memory": ?shared_memory.as_ref().map(|_| "shared-memory"),
         "shared_memory_size": ?shared_memory,
-        "mounted": ?mounted(&config.model).map(|_| "model"),
+        "mounted": ?is_mounted(&config.model).then_some("model"),
         "model_image": ?model_image,
         "claim": ?claim,
     };

@@ -1,10 +1,9 @@
 //! Variables and launch scripts that containers read from ConfigMaps in the manifests.
 
-use super::view::Manifest;
 use super::view::config_map::key_of;
 use super::view::pods::{expanded_names, is_shell, list, text, words};
-use serde_json::{Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use super::*;
+use std::collections::BTreeSet;
 
 /// Bytes of scripts in all containers. Those of real engines need a few thousand each.
 const SCRIPTS_LIMIT: usize = 1 << 20;

@@ -199,8 +199,7 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
 pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let mut report = |key: &str, hint: &str| {
         let message = format!("`{key}` is not supported with `form = \"kserve\"`");
-        let error = Diagnostic::error(Code::ServingProfile, message).hint(hint);
-        diagnostics.push(error.at(config.place(key)));
+        diagnostics.error(Code::ServingProfile, config.place(key), message, hint);
     };
     for key in NAMES.kserve_decides.iter().filter(|key| config.written(key).is_some()) {
         let hint = if key.starts_with("autoscaling.") {

@@ -93,9 +93,7 @@ fn compile_and_patch(config: &ServingConfig, diagnostics: &mut Diagnostics) -> O
     if !config.patches.is_empty() {
         let start = diagnostics.mark();
         patches::apply(&mut unit, config, diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
+        diagnostics.no_errors_since(start)?;
     }
     Some(unit)
 }
@@ -108,9 +106,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     if config.kserve {
         kserve::check(config, diagnostics);
     }
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.no_errors_since(start)?;
 
     let mut values = Values::default();
     let mut objects = if config.kserve {
@@ -131,9 +127,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     for object in &mut objects {
         let own = object.metadata_mut().map_at("labels");
         for (key, value) in &config.labels {
-            if !own.contains_key(key) {
-                own.insert(key.clone(), value.into());
-            }
+            own.get_or_insert_with(key, || value.into());
         }
         if own.is_empty() {
             object.metadata_mut().shift_remove("labels");

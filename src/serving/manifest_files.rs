@@ -26,18 +26,15 @@ pub fn check_files(
 ) -> Option<Checked> {
     let start = diagnostics.mark();
     let manifests = read(paths, diagnostics);
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.no_errors_since(start)?;
     if !is_about_serving(&manifests) {
         let kinds: BTreeSet<&str> = manifests.iter().map(Manifest::kind).collect();
         let kinds = list(&kinds.into_iter().collect::<Vec<&str>>());
         let among = if kinds.is_empty() { kinds } else { format!(" among {kinds}") };
         let message = format!("no model server, InferencePool or endpoint picker{among}");
-        diagnostics.push(Diagnostic::error(Code::ServingNothing, message).hint(
-            "checked are vLLM, SGLang, KServe's server and its services; render charts first",
-        ));
-        return None;
+        let hint =
+            "checked are vLLM, SGLang, KServe's server and its services; render charts first";
+        return diagnostics.fail(Diagnostic::error(Code::ServingNothing, message).hint(hint));
     }
 
     // Notes on what was not read do not count.
@@ -59,8 +56,7 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             let message = format!("`{chart}` is a chart: its templates are no manifests");
             let hint =
                 format!("render it: `helm template NAME {chart} | bundle2chart check-serving -`");
-            let error = Diagnostic::error(Code::ManifestSyntax, message).hint(hint);
-            diagnostics.push(error.at(Place::file(chart.clone())));
+            diagnostics.error(Code::ManifestSyntax, Place::file(chart.clone()), message, hint);
         }
 
         let is_in_chart =

@@ -128,9 +128,7 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
             let place = Place::span(config.place(key).clone());
             let is_known = |known: &Diagnostic| known.place == place;
             if !diagnostics.since(start).iter().any(is_known) {
-                diagnostics.push(
-                    Diagnostic::error(Code::InvalidValue, limit.message).at(place).hint(limit.hint),
-                );
+                diagnostics.error(Code::InvalidValue, place, limit.message, limit.hint);
             }
         }
         owned(workload, diagnostics);
@@ -143,19 +141,13 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
         let message =
             format!("image `{image}` is one of {name}, but the chart starts {}", own.name);
         let hint = format!("write `kind = \"{key}\"` in `engine`, or use another image");
-        let error = Diagnostic::error(Code::InvalidValue, message).hint(hint);
-        diagnostics.push(error.at(config.place("engine.image")));
+        diagnostics.error(Code::InvalidValue, config.place("engine.image"), message, hint);
     }
 }
 
-/// Returns the directory of a model on a volume; `None` if the server downloads the model.
-pub(super) fn mounted(model: &Model) -> Option<String> {
-    match model {
-        Model::HuggingFace(_) | Model::Bucket(_) => None,
-        // Images of models have their files in /models, as KServe's modelcars do.
-        Model::Image(_) => Some("/mnt/model/models".to_owned()),
-        Model::Claim(_, folder) => Some(inside("/mnt/model", folder)),
-    }
+/// Returns true if a model is on a volume; others are downloaded by the server.
+pub(super) fn is_mounted(model: &Model) -> bool {
+    matches!(model, Model::Image(_) | Model::Claim(..))
 }
 
 /// Returns the path of a folder on a volume (empty for its root), given the path of the mount.
@@ -169,16 +161,22 @@ pub(super) fn inside(mount: &str, folder: &str) -> String {
 
 /// Returns the path or name from which the server loads the model.
 pub(super) fn model_argument(model: &Model) -> String {
-    match (mounted(model), model) {
-        (Some(path), _) => path,
-        (None, Model::HuggingFace(text) | Model::Bucket(text)) => text.clone(),
-        (None, Model::Image(text) | Model::Claim(text, _)) => text.clone(),
+    match model {
+        Model::HuggingFace(text) | Model::Bucket(text) => text.clone(),
+        // Images of models have their files in /models, as KServe's modelcars do.
+        Model::Image(_) => "/mnt/model/models".to_owned(),
+        Model::Claim(_, folder) => inside("/mnt/model", folder),
     }
 }
 
 /// Returns `--NAME=VALUE`.
 fn flag(name: &str, value: impl std::fmt::Display) -> Vec<String> {
     vec![format!("--{name}={value}")]
+}
+
+/// Returns `--NAME=VALUE`, if there is a value.
+fn flag_of(name: &str, value: Option<impl std::fmt::Display>) -> Vec<String> {
+    value.into_iter().flat_map(|value| flag(name, value)).collect()
 }
 
 /// Returns the flag if the condition is true.
@@ -188,18 +186,13 @@ fn flag_if(condition: bool, name: &str) -> Vec<String> {
 
 /// Returns the argument for pipeline parallelism.
 fn pipeline_stages(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    match workload.shape.pp {
-        0 | 1 => Vec::new(),
-        stages => flag("pipeline-parallel-size", stages),
-    }
+    flag_of("pipeline-parallel-size", Some(workload.shape.pp).filter(|stages| *stages > 1))
 }
 
 /// Returns the argument with which an engine reads models in a bucket.
 fn load_format(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    match workload.config.model {
-        Model::Bucket(_) => flag("load-format", "runai_streamer"),
-        _ => Vec::new(),
-    }
+    let is_bucket = matches!(workload.config.model, Model::Bucket(_));
+    flag_of("load-format", is_bucket.then_some("runai_streamer"))
 }
 
 /// Returns the arguments for LoRA adapters, given the flags for the number of slots and for the list.
@@ -211,7 +204,7 @@ fn adapters(workload: &Workload<'_>, slots: &str, list: &str) -> Vec<String> {
     let mut args = vec!["--enable-lora".to_owned()];
     // Every slot needs memory of the device, so more adapters take turns.
     args.extend(flag(slots, config.adapters.len().min(8)));
-    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
+    args.extend(flag_of("max-lora-rank", config.adapter_rank));
     args.push(format!("--{list}"));
     let path = pod_fields::adapter_path;
     args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
@@ -225,22 +218,18 @@ fn events(workload: &Workload<'_>, block_size: &str, mut settings: Json) -> Vec<
     if !presets::is_precise(config) {
         return Vec::new();
     }
-    let mut args = Vec::new();
-    if presets::block_size(config).is_none() {
-        args.extend(flag(block_size, BLOCK_SIZE));
-    }
+    let is_own = presets::block_size(config).is_some();
     settings["publisher"] = json!("zmq");
     settings["endpoint"] = json!(format!("tcp://*:{EVENTS_PORT}"));
     // `kv@POD@MODEL` (llm-d-router, kvevents/engineadapter); Kubernetes expands the variable.
     settings["topic"] = json!(format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name));
-    args.extend(flag("kv-events-config", settings));
-    args
+    let size = flag_of(block_size, (!is_own).then_some(BLOCK_SIZE));
+    [size, flag("kv-events-config", settings)].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ModelServer, sglang, vllm};
-    use crate::config::declare::Declared;
     use crate::config::serving::{EngineKind, ServingConfig};
 
     static ALL: [&ModelServer; 2] = [&vllm::SERVER, &sglang::SERVER];

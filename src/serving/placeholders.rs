@@ -18,21 +18,15 @@ pub(crate) fn protect(bytes: &[u8]) -> Option<Vec<u8>> {
     // The marks are of a private use area; a file that has them already could not be restored.
     let mut protected = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("${") {
-        let inner = &rest[start + 2..];
-        protected.push_str(&rest[..start]);
-        match inner.find('}').filter(|end| is_placeholder(&inner[..*end])) {
-            Some(end) => {
-                protected.push(OPEN);
-                protected.push_str(&inner[..end]);
-                protected.push(CLOSE);
-                rest = &inner[end + 1..];
-            }
-            None => {
-                protected.push_str("${");
-                rest = inner;
-            }
+    while let Some((before, inner)) = rest.split_once("${") {
+        let found = inner.split_once('}').filter(|(inner, _)| is_placeholder(inner));
+        let open = if found.is_some() { OPEN.to_string() } else { "${".to_owned() };
+        protected.extend([before, &open]);
+        if let Some((inner, _)) = found {
+            protected.push_str(inner);
+            protected.push(CLOSE);
         }
+        rest = found.map_or(inner, |(_, rest)| rest);
     }
 
     protected.push_str(rest);

@@ -297,7 +297,6 @@ pub(super) fn each_pod(objects: &mut [Object], config: &ServingConfig, change: &
 #[cfg(test)]
 mod tests {
     use super::ROWS;
-    use crate::config::declare::Declared;
     use crate::config::serving::PodTable;
 
     #[test]

@@ -226,7 +226,7 @@ fn every_invariant_has_a_change_that_breaks_it() {
         assert!(broken.contains(&invariant.code), "nothing breaks {invariant:?}");
         assert!(!invariant.reason.is_empty() && !invariant.source.is_empty());
         // The field is a key of the table.
-        let mut table = <ServingConfig as crate::config::declare::Declared>::table();
+        let mut table = ServingConfig::table();
         for part in invariant.field.split('.') {
             let key = table.key(part).unwrap_or_else(|| panic!("no key {}", invariant.field));
             if let crate::config::declare::Kind::Table(inner) = key.kind {

@@ -241,8 +241,8 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
     let Workload { config, role, shape, .. } = *workload;
     let prefix = if role == Role::Prefill { "prefill." } else { "" };
     let mut report = |key: &str, message: String, hint: &str| {
-        let error = Diagnostic::error(Code::ServingGroupSize, message).hint(hint);
-        diagnostics.push(error.at(config.place(&format!("{prefix}{key}"))));
+        let place = config.place(&format!("{prefix}{key}"));
+        diagnostics.error(Code::ServingGroupSize, place, message, hint);
     };
 
     let ranks = workload.has_ranks();

@@ -66,9 +66,7 @@ pub(super) fn arguments(workload: &Workload<'_>) -> Vec<String> {
 
 /// Returns the environment variables of a pod.
 pub(super) fn variables(workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
-    let mut all = if is_used(workload.config) { VARIABLES.to_vec() } else { Vec::new() };
-    if !all.is_empty() && workload.only_decodes() {
-        all.push(BUFFERS);
-    }
-    all
+    let more = Some(BUFFERS).filter(|_| workload.only_decodes());
+    let all = VARIABLES.iter().copied().chain(more);
+    all.filter(|_| is_used(workload.config)).collect()
 }

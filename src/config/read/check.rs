@@ -1,31 +1,18 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
-use crate::diag::suggest;
-use crate::diag::{Code, Span};
+use super::*;
 use crate::forms::{NAME_LIMIT, plain};
-use crate::reader::Reader;
-use crate::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-/// The names of a table that are not yet checked against those of the others.
-pub(crate) struct Draft {
-    pub(crate) name: Option<(String, Span)>,
-    pub(crate) depends_on: Vec<(String, Span)>,
-}
 
 /// Checks that the names of bundles, charts and models are unique.
 ///
 /// Names are lower-case, so they do not collide on case-insensitive file systems either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
-    let names: Vec<&(String, Span)> =
-        drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
-    let same = |one: &&(String, Span), other: &&(String, Span)| one.0 == other.0;
-    let describe = |named: &&(String, Span)| {
+    let names: Vec<&Text> = drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
+    let describe = |named: &&Text| {
         let hint = "rename one of them: the name is used for the chart and its directory";
-        (format!("two charts have the name `{}`", named.0), hint.to_owned())
+        (format!("two charts have the name `{}`", named.text), hint)
     };
-    reader.unique(Code::DuplicateName, names, same, |named| &named.1, describe);
+    reader.unique(Code::DuplicateName, names, |one| one.text.clone(), |one| &one.span, describe);
 }
 
 /// Checks that the names of companion charts are valid and not used by another bundle.
@@ -49,7 +36,7 @@ pub(super) fn companions(
                 let hint = format!(
                     "use a shorter name: Helm release names have at most {NAME_LIMIT} characters"
                 );
-                reader.error_at(Code::InvalidValue, place, message, hint);
+                reader.found.error(Code::InvalidValue, place, message, hint);
             } else if let Some(other) = charts.get(name.as_str()) {
                 let message = format!(
                     "{why} creates a chart `{name}`, which is also the name of another chart"
@@ -64,18 +51,23 @@ pub(super) fn companions(
 /// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
 pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
     fn named(draft: &Draft) -> Option<&str> {
-        draft.name.as_ref().map(|(name, _)| name.as_str())
+        draft.name.as_ref().map(|name| name.text.as_str())
     }
     let names: Vec<&str> = drafts.iter().filter_map(named).collect();
     let known: BTreeSet<&str> = names.iter().copied().collect();
     let mut edges: BTreeMap<&str, Vec<(&str, &Span)>> = BTreeMap::new();
     for draft in drafts {
         let own = named(draft);
-        for (name, span) in &draft.depends_on {
-            let name = name.as_str();
+        for Text { text, span } in &draft.depends_on {
+            let name = text.as_str();
             if own == Some(name) {
                 let message = format!("`{name}` depends on itself");
-                reader.error_at(Code::InvalidValue, span, message, "remove it from `depends-on`");
+                reader.found.error(
+                    Code::InvalidValue,
+                    span,
+                    message,
+                    "remove it from `depends-on`",
+                );
             } else if !known.contains(name) {
                 if drafts.iter().any(|draft| draft.name.is_none()) {
                     // It may be the bundle whose name is missing, which is reported.
@@ -90,7 +82,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
                     suggest::hint(name, &others, "bundles and charts")
                 };
                 let message = format!("`depends-on` has an unknown name `{name}`");
-                reader.error_at(Code::InvalidValue, span, message, hint);
+                reader.found.error(Code::InvalidValue, span, message, hint);
             } else if let Some(own) = own {
                 edges.entry(own).or_default().push((name, span));
             }
@@ -123,9 +115,9 @@ fn follow<'t>(
             None => follow(reader, edges, next, path, done),
             Some(start) => {
                 let circle: Vec<&str> = path.iter().skip(start).chain([next]).copied().collect();
-                reader.error_at(
+                reader.found.error(
                     Code::InvalidValue,
-                    span,
+                    *span,
                     format!("circular dependency: {}", circle.join(" → ")),
                     "remove one of these `depends-on`",
                 );

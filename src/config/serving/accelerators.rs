@@ -1,6 +1,6 @@
 //! Settings of pods that follow from their network and TPU generation.
 
-use crate::declare::words;
+use super::words;
 
 /// A network for transfers between the devices of pods.
 #[derive(Debug, PartialEq, Eq)]

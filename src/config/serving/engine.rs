@@ -1,13 +1,10 @@
 //! `engine`, `accelerator`, `prefill`, and the keys of topologies.
 
 use super::accelerators::{RdmaName, TpuName};
-use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table, words};
-use crate::diag::Code;
-use crate::forms::{Any, Integer, ObjectName, Reference, patterns};
-use crate::kubernetes::{Api, ApiList, Strings};
-use crate::reader::{Fields, Node, Reader};
-use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
-use serde_json::Value as Json;
+use super::*;
+use crate::forms::Any;
+use crate::kubernetes::Strings;
+use k8s_openapi::api::core::v1::{EnvVar, Toleration};
 
 table! {
     /// The model server.
@@ -168,7 +165,7 @@ fn prefill(table: PrefillTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Sh
 table! {
     /// Accelerators of the engine.
     #[derive(PartialEq, Eq)]
-    pub struct Accelerator at "accelerator", checked by accelerator as Accelerator {
+    pub struct Accelerator at "accelerator", checked by accelerator {
         /// Vendor of the device resource: `nvidia` (default), `amd`, `intel`, `gaudi`, `tpu`, or
         /// `none` for CPUs.
         resource as "vendor": Vendor;
@@ -203,11 +200,7 @@ words! {
         "none" => None;
 }
 
-fn accelerator(
-    mut table: Accelerator,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<Accelerator> {
+fn accelerator(table: &mut Accelerator, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     // Every other key describes devices.
     let others = fields.all().iter().filter(|(key, _)| key.name != "vendor");
     for (key, value) in others.filter(|_| table.resource.is_none()) {
@@ -228,5 +221,4 @@ fn accelerator(
 
     // A ResourceClaim allocates the devices, so pods request no extended resource.
     table.resource = table.resource.filter(|_| table.claim_template.is_none());
-    Some(table)
 }

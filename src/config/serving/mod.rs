@@ -14,26 +14,27 @@ pub use picker::{FailureMode, PickerConfig, Preset};
 pub use pods::{AccessMode, Adapter, Cache, PodFields, PodTable, Tracing};
 pub use traffic::{Autoscaling, GatewayProvider, Monitoring, NetworkPolicy, RouteConfig};
 
-use crate::PatchConfig;
-use crate::declare::{Flat, Form, Header, Key, Kind, OrEmpty, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{ChartVersion, Integer, Listed, Name, Namespace, PullSecret, Rule};
-use crate::kubernetes::TextMap;
-use crate::reader::{Fields, Node, Reader, items};
-use crate::tables::maintainer::Maintainer;
+// What most of the tables of models speak of.
+use super::*;
+use crate::declare::{Derived, Flat, Header, OrEmpty, choices, table, words};
+use crate::forms::{
+    ChartVersion, Integer, Label, Listed, NAMESPACE_LIMIT, Name, Namespace, ObjectName, PullSecret,
+    Reference, Rule, Word, patterns,
+};
+use crate::ir::label_fault;
+use crate::kubernetes::{Api, ApiList, TextMap};
 use engine::PrefillTable;
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use maas::MaasModel;
 use picker::{Objectives, Rewrite};
 use pods::Labels;
 use profile::ProfileName;
-use std::collections::BTreeMap;
-use toml::de::DeTable;
 use traffic::MetricName;
 
 table! {
     /// A model to serve: one chart with the engine, the endpoint picker, the InferencePool and the
     /// route.
-    pub struct ServingConfig at "[[serving]]", checked by complete as ServingConfig {
+    pub struct ServingConfig at "[[serving]]", checked by complete {
         /// Name of the chart and of the pool: lower-case letters, digits and dashes, starting with a
         /// letter, at most 40 characters.
         name: ModelName;
@@ -133,11 +134,7 @@ fn serving_patch(table: ServingPatch, _: &mut Reader<'_>, _: &Fields<'_>) -> Opt
 }
 
 /// Completes a model from its other keys and `[defaults]`, and checks its keys together.
-fn complete(
-    mut model: ServingConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<ServingConfig> {
+fn complete(model: &mut ServingConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if !fields.has("served-name") {
         // vLLM's default is its `--model`, which for other sources would be a path in the pod.
         model.served_name = match &model.model {
@@ -176,13 +173,12 @@ fn complete(
         policy.gateways.extend(route.gateway_namespace.clone());
     }
     // After completion, so that rules see what charts are built from.
-    check_policy(&model, reader);
-    check_autoscaling(&model, reader);
-    check_adapters(&model, reader);
+    check_policy(model, reader);
+    check_autoscaling(model, reader);
+    check_adapters(model, reader);
     if let Some(maas) = &model.maas {
-        maas::check(reader, &model, maas);
+        maas::check(reader, model, maas);
     }
-    Some(model)
 }
 
 fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
@@ -192,7 +188,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
         let message = "a NetworkPolicy cannot allow GKE Gateways, because they have no pods";
         let hint = "remove `network-policy`, or write one by hand for the IP ranges of your load \
             balancers";
-        reader.error_at(Code::InvalidValue, place, message, hint);
+        reader.found.error(Code::InvalidValue, place, message, hint);
     }
     // Autoscalers read metrics that Prometheus scrapes, also without `monitoring`.
     let is_scraped = model.monitoring.is_some() || model.written("autoscaling").is_some();
@@ -200,7 +196,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
         let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and `autoscaling` \
             need";
         let hint = "add its namespace: `monitoring-namespaces = [\"monitoring\"]`";
-        reader.error_at(Code::InvalidValue, place, message, hint);
+        reader.found.error(Code::InvalidValue, place, message, hint);
     }
 }
 
@@ -210,7 +206,7 @@ fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
     if scaling.keda && scaling.prometheus.is_none() && !model.kserve {
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         let message = "`keda` requires the URL of Prometheus";
-        reader.error_at(Code::MissingKey, model.place("autoscaling"), message, hint);
+        reader.found.error(Code::MissingKey, model.place("autoscaling"), message, hint);
     }
 }
 
@@ -221,7 +217,7 @@ fn check_adapters(model: &ServingConfig, reader: &mut Reader<'_>) {
         if earlier.chain([&model.served_name]).any(|name| *name == adapter.name) {
             let message = format!("the model name `{}` is used twice", adapter.name);
             let hint = "give each adapter a name that differs from `served-name`";
-            reader.error_at(Code::InvalidValue, model.place("adapters"), message, hint);
+            reader.found.error(Code::InvalidValue, model.place("adapters"), message, hint);
         }
     }
 }
@@ -292,7 +288,6 @@ pub struct KeySpans;
 
 impl Form for KeySpans {
     type Value = BTreeMap<String, Span>;
-    const KIND: Kind = Kind::Boolean;
 
     fn keys() -> Option<&'static [Key]> {
         Some(&[])

@@ -1,27 +1,20 @@
 //! `epp`, `objectives` and `rewrites`: the endpoint picker.
 
 use super::pods::{PodTable, check_entries};
-use crate::declare::{Form, Key, Kind, OrEmpty, choices, table};
-use crate::diag::Code;
-use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
-use crate::ir::label_fault;
-use crate::kubernetes::Api;
-use crate::reader::{Fields, Node, Reader, as_json};
-use k8s_openapi::api::core::v1::ResourceRequirements;
-use serde_json::{Map as JsonMap, Value as Json};
-use std::collections::BTreeMap;
+use super::*;
+use serde_json::Map as JsonMap;
 
 table! {
     /// The endpoint picker, which selects a pod for each request.
     #[derive(PartialEq)]
-    pub struct PickerConfig at "epp", checked by one_configuration as PickerConfig {
+    pub struct PickerConfig at "epp", checked by one_configuration {
         /// Picker configuration preset: `default`: queue, cache and prefix; `aggregated`: the same,
         /// and spreads new prompts; `payload-agnostic`: for requests that cannot be parsed;
         /// `prefill-decode`: for `prefill`, where it is the default; `precise-prefix`: by the KV
         /// cache events of the engines, which it enables, with a tokenizer in the picker pod.
         preset: Option<Preset>;
         /// A custom EndpointPickerConfig, without apiVersion and kind.
-        config: Option<Object>;
+        config: Option<Api<Json>>;
         /// Image of the picker. A value of the chart. Default: from the API profile, by tag.
         image: Option<Reference>;
         /// Number of picker replicas. With more than one, one is active and the others are on
@@ -71,16 +64,11 @@ choices! {
     }
 }
 
-fn one_configuration(
-    table: PickerConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<PickerConfig> {
+fn one_configuration(_: &mut PickerConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if fields.has("preset") && fields.has("config") {
         let message = "`preset` and `config` are mutually exclusive";
         reader.error(Code::InvalidValue, &fields.place("config"), message, "remove one of them");
     }
-    Some(table)
 }
 
 /// Flags of the picker, each with one value.

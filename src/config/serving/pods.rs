@@ -1,18 +1,11 @@
 //! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: additions of a model to its pods.
 
-use super::Model;
-use crate::declare::{Form, Key, Kind, choices, table};
-use crate::diag::Code;
-use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
-use crate::ir::{is_label_key, is_label_value, label_fault};
-use crate::kubernetes::{Api, ApiList, TextMap};
-use crate::reader::{Fields, Node, Reader, as_json};
+use super::*;
+use crate::ir::{is_label_key, is_label_value};
 use k8s_openapi::api::core::v1::{
     Container, EnvFromSource, HostAlias, PodDNSConfig, PodSecurityContext,
     TopologySpreadConstraint, Volume, VolumeMount,
 };
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 table! {
     /// Additional fields of the engine pods, as in the Kubernetes API.

@@ -3,8 +3,7 @@
 //! Sources: the releases of gateway-api-inference-extension (whose picker and objects moved to
 //! llm-d-router after 1.4), llm-d-router and lws.
 
-use crate::declare::{Form, Key, Kind};
-use crate::reader::{Node, Reader};
+use super::*;
 
 /// A set of compatible versions.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,15 +1,12 @@
 //! `route`, `monitoring`, `network-policy` and `autoscaling`: a model in its cluster.
 
 use super::pods::Labels;
-use crate::declare::{choices, table, words};
-use crate::diag::Code;
-use crate::forms::{Integer, Namespace, ObjectName, patterns};
-use crate::reader::{Fields, Reader};
+use super::*;
 
 table! {
     /// Route from a Gateway to the model.
     #[derive(Default, PartialEq, Eq)]
-    pub struct RouteConfig at "route", checked by route as RouteConfig {
+    pub struct RouteConfig at "route", checked by route {
         /// Name of the Gateway.
         gateway: ObjectName;
         /// Namespace of the Gateway. Default: the release namespace.
@@ -76,11 +73,7 @@ words! {
     GkeMetrics: bool = "prometheus-adapter" => false, "gke" => true;
 }
 
-fn route(
-    mut table: RouteConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<RouteConfig> {
+fn route(table: &mut RouteConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.gateway_class.is_some() && fields.has("gateway-namespace") {
         let message = "`gateway-class` creates the Gateway in the release namespace";
         let hint = "remove `gateway-namespace`, or remove `gateway-class` if the Gateway already \
@@ -90,7 +83,6 @@ fn route(
     if table.paths.is_empty() {
         table.paths.push("/".to_owned());
     }
-    Some(table)
 }
 
 table! {
@@ -121,7 +113,7 @@ table! {
     /// Autoscaling by the number of waiting requests per engine. With prefill, this scales the
     /// decode pods.
     #[derive(PartialEq, Eq)]
-    pub struct Autoscaling at "autoscaling", checked by autoscaling as Autoscaling {
+    pub struct Autoscaling at "autoscaling", checked by autoscaling {
         /// `hpa` (default): a HorizontalPodAutoscaler on the pods' metric; `keda`: a ScaledObject
         /// that queries Prometheus.
         keda as "kind": Keda;
@@ -143,11 +135,7 @@ table! {
     }
 }
 
-fn autoscaling(
-    table: Autoscaling,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<Autoscaling> {
+fn autoscaling(table: &mut Autoscaling, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.min > table.max {
         let message = format!("invalid range of replicas: {} to {}", table.min, table.max);
         let hint = "set `min` to at most `max`";
@@ -159,5 +147,4 @@ fn autoscaling(
         let hint = "remove it: KEDA queries Prometheus";
         reader.error(Code::InvalidValue, &fields.place(key), message, hint);
     }
-    Some(table)
 }

@@ -1,16 +1,10 @@
 //! `[[bundle.after]]` and `[[chart.after]]`: changes to objects that others create, after the
 //! installation.
 
-use super::overlay::Overlay;
-use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
-use crate::declare::{Form, Key, Kind, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{Namespace, Reference, patterns};
-use crate::ir::{Phase, Release, is_label_key, is_label_value};
-use crate::reader::{Fields, Node, Reader, as_json, entries};
-use crate::yaml;
-use serde_json::{Map, Value as Json, json};
-use std::ops::Range;
+use super::ready::{ChartPhase, StepGate, TimeLimit, has_phase};
+use super::*;
+use crate::ir::{Release, is_label_key, is_label_value};
+use serde_json::Map;
 
 table! {
     /// Steps after the installation: changes to objects that an operator creates. helmfile carries
@@ -95,13 +89,11 @@ const FIXED: [&[&str]; 6] = [
 ];
 
 fn step(table: StepTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<StepAfter> {
-    let (target, span) = table.object;
     let reset = match table.reset {
-        Some(resetting) => {
-            Some(reset(reader, fields, resetting, &table.annotations, &table.labels)?)
-        }
+        Some(always) => Some(Reset { removal: removal(&table, reader, fields)?, always }),
         None => None,
     };
+    let (target, span) = table.object;
     let mut patch = table.patch;
     for (key, pairs) in [("annotations", table.annotations), ("labels", table.labels)] {
         add(reader, &mut patch, key, pairs, fields.place(key))?;
@@ -270,14 +262,8 @@ fn add(
 }
 
 /// Returns what is removed before annotations and labels are set.
-fn reset(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    always: bool,
-    annotations: &Map<String, Json>,
-    labels: &Map<String, Json>,
-) -> Option<Reset> {
-    if annotations.is_empty() && labels.is_empty() {
+fn removal(table: &StepTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Json> {
+    if table.annotations.is_empty() && table.labels.is_empty() {
         let message = "`reset` requires `annotations` or `labels`, which it removes first";
         let hint = "add them, or remove `reset`";
         reader.error(Code::MissingKey, &fields.place("reset"), message, hint);
@@ -285,12 +271,12 @@ fn reset(
     }
     // `null` removes a field in a merge patch, and is no error where the field is missing.
     let mut removal = json!({});
-    for (key, pairs) in [("annotations", annotations), ("labels", labels)] {
+    for (key, pairs) in [("annotations", &table.annotations), ("labels", &table.labels)] {
         for name in pairs.keys() {
             removal["metadata"][key][name] = Json::Null;
         }
     }
-    Some(Reset { removal, always })
+    Some(removal)
 }
 
 /// Returns a field that two steps change.

@@ -1,17 +1,13 @@
 //! `[deploy.argocd]`: objects of Argo CD.
 
 use super::deploy::Subfolder;
-use crate::declare::{Form, Key, Kind, choices, table};
-use crate::diag::{Code, suggest};
-use crate::forms::{Any, ApiKind, Label, Namespace, ObjectName, Word, patterns};
-use crate::reader::{Fields, Node, Reader};
-use crate::{CRDS_SUFFIX, Layout, OPERANDS_SUFFIX};
+use super::*;
 use toml::Spanned;
 
 table! {
     /// Generates Argo CD objects that install the charts in the order of `depends-on`.
     #[derive(PartialEq, Eq)]
-    pub struct ArgoCd at "[deploy.argocd]", checked by distinct as ArgoCd {
+    pub struct ArgoCd at "[deploy.argocd]", checked by distinct {
         /// URL of the Git repository with the charts, as used by Argo CD.
         repo: Word;
         /// Branch, tag or commit. Default: `HEAD`.
@@ -70,9 +66,7 @@ table! {
     /// Fields that something in the cluster writes and that Argo CD ignores when comparing. CA
     /// bundles injected by cert-manager, service-ca and operators are always ignored.
     #[derive(PartialEq, Eq)]
-    pub struct IgnoreDifference at "[[deploy.argocd.ignore-differences]]",
-        checked by some_fields as IgnoreDifference
-    {
+    pub struct IgnoreDifference at "[[deploy.argocd.ignore-differences]]", checked by some_fields {
         /// API group. Default: the core group.
         group: ObjectName = String::new();
         /// Kind of the objects.
@@ -93,22 +87,16 @@ patterns! {
     JsonPointer = "^/";
 }
 
-fn some_fields(
-    table: IgnoreDifference,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<IgnoreDifference> {
+fn some_fields(table: &mut IgnoreDifference, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.json_pointers.is_empty() && table.jq_paths.is_empty() {
         let hint = "add `json-pointers` or `jq-paths`";
         reader.error(Code::MissingKey, &fields.header, "no fields to ignore", hint);
-        return None;
     }
-    Some(table)
 }
 
 /// Removes the charts with an Application of their own from those that are discovered, and reports
 /// two Applications for a chart.
-fn distinct(mut table: ArgoCd, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ArgoCd> {
+fn distinct(table: &mut ArgoCd, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     for (index, application) in table.applications.iter().enumerate() {
         let mut earlier = table.applications.iter().take(index);
         if earlier.any(|other| other.chart == application.chart) {
@@ -123,7 +111,6 @@ fn distinct(mut table: ArgoCd, reader: &mut Reader<'_>, fields: &Fields<'_>) -> 
         let is_listed = |name: &String| table.applications.iter().any(|own| own.chart == *name);
         discovery.charts.retain(|name| !is_listed(name));
     }
-    Some(table)
 }
 
 /// `discover` of `[deploy.argocd]`

@@ -1,28 +1,18 @@
 //! `[[bundle]]`: a bundle to compile into a chart.
 
 use super::after::{self, StepTable};
-use super::certificates::CertificateProvider;
-use super::chart::Manifests;
-use super::lints::{Levels, Lints};
-use super::maintainer::Maintainer;
-use super::operands::{OperandTable, Operands, ScopeMap, Stub, distinct_stubs};
-use super::overlay::{OverlayTable, PatchConfig};
-use super::pods::PodConfig;
-use super::ready::{ChartGate, Gate, has_phase};
-use super::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
-use super::switch::{self, Switch};
-use crate::declare::{Flat, Form, Header, Key, Kind, table};
-use crate::diag::{Code, Span};
-use crate::forms::{Any, ChartVersion, Filled, Listed, Name, Namespace, Placed, Reference, Word};
-use crate::ir::{Phase, Scopes};
-use crate::reader::{Fields, Node, Reader};
-use crate::{CRDS_SUFFIX, OPERANDS_SUFFIX, Text};
+use super::lints::Levels;
+use super::operands::{OperandTable, ScopeMap, Stub, distinct_stubs};
+use super::overlay::OverlayTable;
+use super::ready::{ChartGate, has_phase};
+use super::switch::{self};
+use super::*;
 
 table! {
     /// A bundle to compile into a chart.
     pub struct BundleConfig at "[[bundle]]",
         one of ["image", "path", "catalog"],
-        checked by checked as BundleConfig
+        checked by complete
     {
         /// Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
         name: Name;
@@ -156,13 +146,9 @@ impl BundleConfig {
 }
 
 /// Completes a bundle from `[defaults]`, and checks its keys together.
-fn checked(
-    mut bundle: BundleConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<BundleConfig> {
-    bundle.settings = bundle.settings.over(&reader.defaults.settings);
-    bundle.operator = bundle.operator.over(&reader.defaults.operator);
+fn complete(bundle: &mut BundleConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
+    bundle.settings.complete(&reader.defaults.settings);
+    bundle.operator.complete(&reader.defaults.operator);
     // Only in the bundle itself: one of `[defaults]` is for those that use cert-manager.
     if fields.has("issuer") && bundle.certificates() != CertificateProvider::CertManager {
         let message = "`issuer` is for cert-manager, but this bundle does not use cert-manager";
@@ -170,17 +156,16 @@ fn checked(
         reader.error(Code::InvalidValue, &fields.place("issuer"), message, hint);
     }
     distinct_stubs(reader, &bundle.stub_crds);
-    Some(with_overlays(bundle, reader))
+    check_overlays(bundle, reader);
 }
 
 /// Checks what refers to the overlays of a bundle or chart.
-pub(crate) fn with_overlays(mut bundle: BundleConfig, reader: &mut Reader<'_>) -> BundleConfig {
-    bundle.switches = switch::used(reader, bundle.switches, &bundle.overlays);
+pub(crate) fn check_overlays(bundle: &mut BundleConfig, reader: &mut Reader<'_>) {
+    switch::check(reader, &mut bundle.switches, &bundle.overlays);
     for Gate { phase, span, .. } in &bundle.gates {
         has_phase(reader, (*phase, span), &bundle.overlays, "a gate");
     }
     after::check(reader, &bundle.after, &bundle.overlays);
-    bundle
 }
 
 /// The source of a bundle.
@@ -234,8 +219,7 @@ fn source(table: SourceTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
         (.., Some(catalog)) => {
             // `package` is a key of the bundle, which has it for the other sources, too; so it is
             // read here again.
-            let (text, range) = fields.text("package")?;
-            let package = Text { text: text.to_owned(), span: reader.span(range) };
+            let package = Placed::<Any>::find(reader, fields, "package")?;
             let (channel, version) = (table.channel, table.version);
             Some(Source::Catalog(CatalogSource { catalog, package, channel, version }))
         }

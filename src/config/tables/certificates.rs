@@ -1,7 +1,6 @@
 //! `certificates` and `issuer`: the source of certificates for webhooks and APIServices.
 
-use crate::declare::{choices, table};
-use crate::forms::{ApiKind, ObjectName};
+use super::*;
 
 choices! {
     /// The source of certificates for operators with webhooks or APIServices.

@@ -1,18 +1,13 @@
 //! `[[chart]]`: a chart from the user's own manifests, as a bundle with another source.
 
 use super::after::StepTable;
-use super::bundle::{BundleConfig, Source, with_overlays};
+use super::bundle::check_overlays;
 use super::lints::Levels;
-use super::operands::{Namespaces, Operands, ScopeMap};
-use super::overlay::{OverlayTable, PatchConfig};
+use super::operands::{Namespaces, ScopeMap};
+use super::overlay::OverlayTable;
 use super::ready::ChartGate;
-use super::settings::Settings;
-use super::switch::Switch;
-use crate::Text;
-use crate::declare::{Flat, Header, InChart, table};
-use crate::diag::{Code, Span};
-use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, patterns};
-use crate::reader::{Fields, Reader};
+use super::*;
+use crate::declare::InChart;
 use crate::serving::maas::MaasPlatform;
 
 table! {
@@ -24,14 +19,8 @@ table! {
         name: Name;
         /// Version of the chart (semantic versioning). Raise it with every change of the manifests.
         chart_version: ChartVersion;
-        /// Files, and directories whose .yaml, .yml and .json files are read with those of all
-        /// subdirectories, relative to bundles.toml. A chart has at least one of `manifests`,
-        /// `[[chart.vendored]]` and `[chart.maas]`.
-        manifests: Vec<Placed<Filled>>;
-        vendored: Vec<VendoredFile>;
-        /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or
-        /// in several. Models with `maas` are checked against it.
-        maas: Option<MaasPlatform>;
+        /// Its objects.
+        source: Flat<Manifests>;
         /// Suggested namespace in the chart's README and NOTES; manifests without a namespace, or
         /// with this one, are installed in the release namespace. Default: the name of the chart.
         namespace: Option<Namespace>;
@@ -53,7 +42,23 @@ table! {
         /// Levels of diagnostics about this chart by code, instead of those of `[lints]`: `allow` or
         /// `deny`.
         lints: Levels = Default::default();
-        /// The header of the table in the file.
+    }
+}
+
+table! {
+    /// The files of a `[[chart]]`.
+    pub struct Manifests at "[[chart]]" {
+        /// Files, and directories whose .yaml, .yml and .json files are read with those of all
+        /// subdirectories, relative to bundles.toml. A chart has at least one of `manifests`,
+        /// `[[chart.vendored]]` and `[chart.maas]`.
+        paths as "manifests": Vec<Placed<Filled>>;
+        vendored: Vec<VendoredFile>;
+        /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or
+        /// in several. Models with `maas` are checked against it.
+        maas: Option<MaasPlatform>;
+        /// All paths, separated by commas.
+        text: Derived<String>;
+        /// The table's header in the file.
         span: Header;
     }
 }
@@ -72,25 +77,15 @@ table! {
     }
 }
 
-/// The files of a `[[chart]]`.
-#[derive(Clone, Debug)]
-pub struct Manifests {
-    /// Files, and directories with .yaml, .yml and .json files, relative to the configuration.
-    pub paths: Vec<Text>,
-    /// Files of other projects, by digest.
-    pub vendored: Vec<VendoredFile>,
-    /// The platform of models as a service, if the chart has parts of it.
-    pub maas: Option<crate::serving::maas::MaasPlatform>,
-    /// All paths, separated by commas.
-    pub text: String,
-    /// The table's header in the file.
-    pub span: Span,
-}
-
 /// Returns the chart of a table as a bundle, completed from `[defaults]`.
-fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
+fn chart(
+    mut table: ChartTable,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<BundleConfig> {
+    let source = &mut table.source;
     if !["manifests", "vendored", "maas"].iter().any(|key| fields.has(key))
-        || fields.has("manifests") && table.manifests.is_empty() && table.vendored.is_empty()
+        || fields.has("manifests") && source.paths.is_empty() && source.vendored.is_empty()
     {
         let message = "the chart has no manifests";
         let hint =
@@ -99,21 +94,15 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         return None;
     }
 
-    let suggested = table.namespace.clone().unwrap_or_else(|| table.name.clone());
-    let maas = table.maas.map(|platform| platform.in_namespace(&suggested));
-    let shown = table.manifests.iter().map(|path| path.text.as_str());
-    let shown = shown.chain(table.vendored.iter().map(|file| file.path.text.as_str()));
-    let text = shown.chain(maas.as_ref().map(|_| "maas")).collect::<Vec<_>>().join(", ");
-    let manifests = Manifests {
-        paths: table.manifests,
-        vendored: table.vendored,
-        maas,
-        text,
-        span: table.span.clone(),
-    };
-    let chart = BundleConfig {
+    let suggested = table.namespace.as_ref().unwrap_or(&table.name);
+    source.maas.iter_mut().for_each(|platform| platform.set_namespace(suggested));
+    let shown = source.paths.iter().map(|path| path.text.as_str());
+    let shown = shown.chain(source.vendored.iter().map(|file| file.path.text.as_str()));
+    source.text = shown.chain(source.maas.as_ref().map(|_| "maas")).collect::<Vec<_>>().join(", ");
+    table.settings.complete(&reader.defaults.settings);
+    let mut chart = BundleConfig {
         namespace: table.namespace,
-        settings: table.settings.over(&reader.defaults.settings),
+        settings: table.settings,
         chart_version: Some(table.chart_version),
         depends_on: table.depends_on,
         gates: table.ready,
@@ -124,10 +113,10 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         scopes: table.scopes,
         operands: Operands { namespaces: table.namespaces, accounts: Vec::new() },
         lints: table.lints,
-        span: table.span,
-        ..BundleConfig::new(&table.name, Source::Manifests(Box::new(manifests)))
+        ..BundleConfig::new(&table.name, Source::Manifests(Box::new(table.source)))
     };
-    Some(with_overlays(chart, reader))
+    check_overlays(&mut chart, reader);
+    Some(chart)
 }
 
 patterns! {

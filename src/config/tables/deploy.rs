@@ -1,15 +1,6 @@
 //! `[deploy]`: the files for helmfile, Argo CD and Flux, which install the charts.
 
-use super::argocd::{ArgoCd, ArgoStyle};
-use super::certificates::CertificateProvider;
-use super::flux::Flux;
-use crate::BundleConfig;
-use crate::declare::{Form, Key, Kind, table};
-use crate::diag::{Code, Diagnostic};
-use crate::forms::{Label, matches, patterns, plain};
-use crate::reader::{Fields, Node, Reader};
-use std::ops::Range;
-use std::path::{Component, Path};
+use super::*;
 
 table! {
     /// Deployment with helmfile, Argo CD or Flux: generates files next to the charts that install
@@ -134,7 +125,7 @@ pub(crate) fn check(
             format!("Argo CD would replace the certificates of `{}` on every sync", bundle.name);
         let diagnostic = Diagnostic::warning(Code::CertificatesRenewed, message)
             .at(&bundle.span)
-            .related(reader.place(header.clone()), "Argo CD is enabled here")
+            .related(&reader.span(header.clone()), "Argo CD is enabled here")
             .hint("use cert-manager: `certificates = \"cert-manager\"`");
         reader.found.push(diagnostic);
     }

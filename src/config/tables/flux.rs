@@ -1,14 +1,12 @@
 //! `[deploy.flux]`: objects of Flux.
 
 use super::deploy::{Duration, Subfolder};
-use crate::declare::table;
-use crate::forms::{Namespace, ObjectName};
-use crate::reader::{Fields, Reader};
+use super::*;
 
 table! {
     /// Generates a Flux HelmRelease for each chart, in the order of `depends-on`.
     #[derive(PartialEq, Eq)]
-    pub struct Flux at "[deploy.flux]", checked by with_namespace as Flux {
+    pub struct Flux at "[deploy.flux]", checked by with_namespace {
         /// Name of the GitRepository with the charts, which must exist.
         source_name: ObjectName;
         /// Namespace of the GitRepository. Default: the namespace of the HelmReleases.
@@ -25,10 +23,9 @@ table! {
 }
 
 /// Sets the namespace of the GitRepository.
-fn with_namespace(mut table: Flux, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Flux> {
+fn with_namespace(table: &mut Flux, _: &mut Reader<'_>, fields: &Fields<'_>) {
     // Flux looks for a source in the namespace of the object that refers to it.
     if !fields.has("source-namespace") {
         table.source_namespace = table.namespace.clone();
     }
-    Some(table)
 }

@@ -1,10 +1,7 @@
 //! `[[ignore]]`: changes that reports leave out.
 
-use crate::declare::{Form, Key, Kind, table};
-use crate::diag::Code;
-use crate::forms::{Any, Rule};
+use super::*;
 use crate::ir::{Ignore, Pattern};
-use crate::reader::{Fields, Node, Reader};
 
 table! {
     /// Changes that `diff`, and the reports written by `build`, ignore and count.

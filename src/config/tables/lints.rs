@@ -1,10 +1,7 @@
 //! `[lints]`, `[bundle.lints]` and `[chart.lints]`: the levels of diagnostic codes.
 
-use crate::declare::{Form, Key, Kind};
-use crate::diag::{Code, Diagnostics, LintLevel, suggest};
-use crate::reader::{Node, Reader, entries};
-use crate::{BundleConfig, Config};
-use std::collections::BTreeMap;
+use super::*;
+use crate::diag::LintLevel;
 
 /// Levels by code; codes that are not in it keep theirs.
 pub type Lints = BTreeMap<Code, LintLevel>;
@@ -18,8 +15,8 @@ impl Form for Levels {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Lints> {
         let mut lints = Lints::new();
-        for ((name, level), range) in entries(value) {
-            let Some(text) = level.get_ref().as_str() else { continue };
+        for ((name, level), range) in entries(value).filter(|((_, one), _)| one.get_ref().is_str())
+        {
             let code = Code::ALL.iter().copied().find(|code| code.as_str() == name);
             if code.is_none() {
                 let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
@@ -32,16 +29,8 @@ impl Form for Levels {
             }
 
             // Level and code are both checked, so that one run reports both.
-            let wanted = match text {
-                "allow" => Some(LintLevel::Allow),
-                "deny" => Some(LintLevel::Deny),
-                _ => {
-                    let message = format!("unknown lint level `{text}`");
-                    let hint = "write `allow` or `deny`";
-                    reader.error(Code::InvalidValue, &level.span(), message, hint);
-                    None
-                }
-            };
+            let words = [("allow", LintLevel::Allow), ("deny", LintLevel::Deny)];
+            let wanted = reader.word(level, "lint level", words);
             lints.extend(code.zip(wanted));
         }
         Some(lints)

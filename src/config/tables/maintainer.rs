@@ -1,7 +1,6 @@
 //! `maintainers`: the maintainers of the charts.
 
-use crate::declare::table;
-use crate::forms::{Filled, patterns};
+use super::*;
 
 table! {
     /// Maintainers of the charts, as in Chart.yaml; a list of a bundle replaces that of

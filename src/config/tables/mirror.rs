@@ -1,11 +1,7 @@
 //! `[[mirror]]`: registries and image layouts that have images of other registries.
 
-use crate::declare::{Form, Header, Key, Kind, table};
-use crate::diag::Code;
-use crate::forms::{Reference, ReferencePrefix, Rule};
+use super::*;
 use crate::ir::ImageReference;
-use crate::reader::{Node, Reader};
-use std::path::PathBuf;
 
 /// The prefix of a mirror's `to` for image layouts.
 const OCI_LAYOUT: &str = "oci-layout:";

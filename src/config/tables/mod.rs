@@ -23,5 +23,16 @@ pub mod settings;
 pub mod switch;
 pub mod verify;
 
+// What most of the tables speak of.
+use super::*;
+use crate::declare::{Derived, Flat, Header, choices, table, words};
+use crate::forms::{
+    Any, ApiKind, ChartVersion, Filled, Integer, Label, Listed, Name, Namespace, ObjectName,
+    Placed, Reference, ReferencePrefix, Rule, Word, matches, patterns, plain,
+};
+use crate::ir::{Phase, Scopes};
+use serde_json::json;
+use std::path::Component;
+
 #[cfg(test)]
 pub(crate) mod tests;

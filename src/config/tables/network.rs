@@ -1,7 +1,7 @@
 //! `[network]`: timeouts and retries.
 
-use crate::declare::table;
-use crate::forms::{Integer, Seconds};
+use super::*;
+use crate::forms::Seconds;
 use std::time::Duration;
 
 table! {

@@ -1,13 +1,10 @@
 //! `[bundle.namespaces]`, `[bundle.service-accounts]` and `[[bundle.adopt]]`: the objects that
 //! operands need before the operator creates them.
 
-use crate::declare::{Form, Key, Kind, table};
-use crate::diag::{Code, Span, suggest};
-use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN, matches};
-use crate::ir::{Scope, Scopes, dns_subdomain};
-use crate::reader::{Fields, Located, Node, Reader, entries, items};
-use crate::{BundleConfig, Text};
-use std::collections::BTreeMap;
+use super::*;
+use crate::forms::SUBDOMAIN;
+use crate::ir::{Scope, dns_subdomain};
+use crate::reader::Located;
 
 /// The key in `[bundle.service-accounts]` for the release namespace.
 const RELEASE: &str = "release";
@@ -65,20 +62,20 @@ pub const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
 fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Option<Operands> {
-    let mut operands = Operands { namespaces: table.namespaces, accounts: Vec::new() };
-    let known = operands.namespaces.keys().map(String::as_str).chain([RELEASE]);
+    let known = table.namespaces.keys().map(String::as_str).chain([RELEASE]);
     let known: Vec<&str> = known.collect();
+    let mut accounts = Vec::new();
     for (key, names) in table.service_accounts {
         if !known.contains(&key.text.as_str()) {
             let message = format!("`{}` is not in `[bundle.namespaces]`", key.text);
             let hint = suggest::did_you_mean(&key.text, &known).unwrap_or_else(|| {
                 format!("add the namespace there, or use `{RELEASE}` for the release namespace")
             });
-            reader.error_at(Code::InvalidValue, &key.span, message, hint);
+            reader.found.error(Code::InvalidValue, &key.span, message, hint);
             continue;
         }
         let namespace = Some(key.text).filter(|key| key != RELEASE);
-        operands.accounts.extend(names.into_iter().map(|Text { text, span }| Account {
+        accounts.extend(names.into_iter().map(|Text { text, span }| Account {
             name: text,
             namespace: namespace.clone(),
             adopted_by: None,
@@ -86,16 +83,12 @@ fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Opt
         }));
     }
 
-    let same = |one: &Account, other: &Account| {
-        (&one.name, &one.namespace) == (&other.name, &other.namespace)
-    };
     let describe = |account: &Account| {
-        let message = format!("duplicate ServiceAccount `{}`", account.name);
-        (message, "remove one of them".to_owned())
+        (format!("duplicate ServiceAccount `{}`", account.name), "remove one of them")
     };
-    let accounts = operands.accounts;
-    operands.accounts =
-        reader.unique(Code::InvalidValue, accounts, same, |account| &account.span, describe);
+    let key = |account: &Account| (account.name.clone(), account.namespace.clone());
+    let accounts = reader.unique(Code::InvalidValue, accounts, key, |one| &one.span, describe);
+    let mut operands = Operands { namespaces: table.namespaces, accounts };
     for adoption in table.adopt {
         adopt(reader, adoption, &mut operands);
     }
@@ -124,7 +117,7 @@ fn adopt(reader: &mut Reader<'_>, adoption: Adoption, operands: &mut Operands) {
             "add it there under `release`: only pre-created ServiceAccounts can be adopted",
         ),
     };
-    reader.error_at(Code::InvalidValue, &adoption.service_account.span, message, hint);
+    reader.found.error(Code::InvalidValue, &adoption.service_account.span, message, hint);
 }
 
 /// Namespaces, by the name of their value.
@@ -204,18 +197,9 @@ impl Form for ScopeMap {
                 let hint = "write it as GROUP/KIND, for example `monitoring.coreos.com/PodMonitor`";
                 reader.error(Code::InvalidValue, &range, message, hint);
             }
-            let scope = match value.get_ref().as_str() {
-                Some("Cluster") => Scope::Cluster,
-                Some("Namespaced") => Scope::Namespaced,
-                Some(text) => {
-                    let message = format!("unknown scope `{text}`");
-                    let hint = "write `Cluster` or `Namespaced`";
-                    reader.error(Code::InvalidValue, &value.span(), message, hint);
-                    continue;
-                }
-                None => continue,
-            };
-            scopes.insert(kind.to_owned(), scope);
+            let words = [("Cluster", Scope::Cluster), ("Namespaced", Scope::Namespaced)];
+            let scope = reader.word(value, "scope", words);
+            scopes.extend(scope.map(|scope| (kind.to_owned(), scope)));
         }
         Some(scopes)
     }
@@ -245,7 +229,7 @@ pub(crate) fn distinct_stubs(reader: &mut Reader<'_>, stubs: &[Text]) {
     for (index, stub) in stubs.iter().enumerate() {
         if stubs.iter().take(index).any(|earlier| earlier.text == stub.text) {
             let message = format!("duplicate stub CRD `{}`", stub.text);
-            reader.error_at(Code::InvalidValue, &stub.span, message, "remove one of them");
+            reader.found.error(Code::InvalidValue, &stub.span, message, "remove one of them");
         }
     }
 }
@@ -259,6 +243,6 @@ pub(crate) fn check_namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
         let hint = format!(
             "remove it, and use `{RELEASE}` instead: a chart cannot create its own release namespace"
         );
-        reader.error_at(Code::InvalidValue, &bundle.span, message, hint);
+        reader.found.error(Code::InvalidValue, &bundle.span, message, hint);
     }
 }

@@ -1,10 +1,6 @@
 //! `[output]`: the directory of charts.
 
-use crate::declare::{Form, Key, Kind, choices, table};
-use crate::diag::Code;
-use crate::forms::{Filled, Integer, Rule, plain};
-use crate::reader::{Node, Reader};
-use std::path::{Component, Path, PathBuf};
+use super::*;
 
 table! {
     /// Output directory settings.

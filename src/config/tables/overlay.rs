@@ -1,14 +1,8 @@
 //! `[[bundle.overlay]]` and `[[bundle.patch]]`, and those of `[[chart]]`: the user's own manifests,
 //! and changes to the objects of a bundle or chart.
 
-use crate::declare::{Form, Key, Kind, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{Any, Filled, Placed};
-use crate::ir::Phase;
+use super::*;
 use crate::jq::{self, Purpose};
-use crate::reader::{Fields, Node, Reader, as_json};
-use crate::{Filter, Text, text};
-use serde_json::Value as Json;
 
 table! {
     /// Overlays: your own manifests. They are parsed like the bundle's manifests and validated

@@ -1,20 +1,16 @@
 //! `[bundle.config]`: overrides for an operator's pods, as in `spec.config` of an OLM Subscription.
 
-use crate::declare::table;
-use crate::diag::Code;
-use crate::forms::Any;
+use super::*;
 use crate::kubernetes::{Api, ApiList, Resources, Strings, TextMap};
-use crate::reader::{Fields, Reader};
 use k8s_openapi::api::core::v1::{
     Affinity, EnvFromSource, EnvVar, Toleration, Volume, VolumeMount,
 };
-use serde_json::{Value as Json, json};
 
 table! {
     /// Overrides for the operator's Deployments, as `spec.config` of an OLM Subscription: the keys
     /// are those of the Kubernetes API. Init containers are not changed.
     #[derive(Default, PartialEq)]
-    pub struct PodConfig at "[bundle.config]", checked by complete as PodConfig {
+    pub struct PodConfig at "[bundle.config]", checked by complete {
         /// Environment variables for all containers; replaces variables with the same name.
         env: ApiList<EnvVar>;
         /// Sources of environment variables (envFrom), added to all containers.
@@ -52,11 +48,7 @@ table! {
 }
 
 /// Reports items that have no name, or that of another, and adds the variables of the proxy.
-fn complete(
-    mut config: PodConfig,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<PodConfig> {
+fn complete(config: &mut PodConfig, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     // A volume may be mounted at several paths, so a mount is known by its path.
     for (key, items, identity) in [
         ("env", &config.env, "name"),
@@ -91,11 +83,9 @@ fn complete(
     {
         // Kubernetes accepts duplicates, and the last one wins: the proxy's instead of the user's.
         let is_set = config.env.iter().any(|variable| variable["name"] == name);
-        config
-            .env
-            .extend(value.filter(|_| !is_set).map(|value| json!({"name": name, "value": value})));
+        let variable = value.filter(|_| !is_set).map(|value| json!({"name": name, "value": value}));
+        config.env.extend(variable);
     }
-    Some(config)
 }
 
 #[cfg(test)]

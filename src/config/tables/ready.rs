@@ -1,12 +1,7 @@
 //! `ready` of `[[bundle]]` and `[[chart]]`: gates, for which dependent charts and steps wait.
 
-use super::overlay::Overlay;
-use crate::Text;
-use crate::declare::{Flat, Form, Key, Kind, table, words};
-use crate::diag::{Code, Span};
-use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule, matches, patterns};
-use crate::ir::{LASTING_WORKLOADS, Object, Phase};
-use crate::reader::{Fields, Node, Reader};
+use super::*;
+use crate::ir::{LASTING_WORKLOADS, Object};
 
 table! {
     /// Gates: conditions that must hold before dependent charts are installed. Deployment files wait
@@ -167,7 +162,7 @@ pub(crate) fn has_phase(
     if phase == Phase::Operand && !overlays.iter().any(has) {
         let message = format!("`phase = \"operand\"` of {subject}, but no overlay has this phase");
         let hint = "remove it, or add an overlay with `phase = \"operand\"`";
-        reader.error_at(Code::InvalidValue, span, message, hint);
+        reader.found.error(Code::InvalidValue, span, message, hint);
     }
 }
 

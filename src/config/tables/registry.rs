@@ -1,9 +1,6 @@
 //! `[[registry]]`: connection settings.
 
-use crate::declare::{Form, Header, Key, Kind, table};
-use crate::diag::Code;
-use crate::forms::{File, Filled, Rule};
-use crate::reader::{Node, Reader};
+use super::*;
 use std::net::Ipv6Addr;
 
 table! {
@@ -14,7 +11,7 @@ table! {
         host: Host;
         /// PEM file, relative to this file, with CA certificates for the registry, in addition to
         /// the system's.
-        ca: Option<File>;
+        ca: Option<Filled>;
         /// Connect over plain HTTP, which anyone on the network can read and change. Default:
         /// false, except for registries on localhost.
         plain_http: Option<bool>;
@@ -55,31 +52,21 @@ impl Form for Host {
 const HOST: &str = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?$";
 
 fn is_host(text: &str) -> bool {
-    let is_port = |text: &str| text.parse::<u16>().is_ok();
-    let (name, port) = text.split_once(':').unwrap_or((text, "0"));
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-    let is_name = !name.is_empty() && name.chars().all(fits) && is_port(port);
-
-    // An IPv6 address, of which the colons are not those before a port.
-    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let is_address = bracketed.is_some_and(|(address, after)| {
-        address.parse::<Ipv6Addr>().is_ok()
-            && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
-    });
-    is_name || is_address
+    // Brackets are around an IPv6 address, whose colons are not those before a port.
+    let (name, port) =
+        text.rsplit_once(':').filter(|_| !text.ends_with(']')).unwrap_or((text, "0"));
+    let address = name.strip_prefix('[').map(|rest| rest.trim_end_matches(']'));
+    matches(HOST, text)
+        && port.parse::<u16>().is_ok()
+        && address.is_none_or(|address| address.parse::<Ipv6Addr>().is_ok())
 }
 
 /// Removes tables with the host of an earlier one; reports them.
 pub(crate) fn distinct(reader: &mut Reader<'_>, tables: Vec<Registry>) -> Vec<Registry> {
-    let same = |one: &Registry, other: &Registry| one.host == other.host;
-    reader.unique(
-        Code::InvalidValue,
-        tables,
-        same,
-        |table| &table.span,
-        |table| {
-            let message = format!("duplicate table for registry `{}`", table.host);
-            (message, "merge them into one table".to_owned())
-        },
-    )
+    let describe = |table: &Registry| {
+        let message = format!("duplicate table for registry `{}`", table.host);
+        (message, "merge them into one table")
+    };
+    let host = |table: &Registry| table.host.clone();
+    reader.unique(Code::InvalidValue, tables, host, |table| &table.span, describe)
 }

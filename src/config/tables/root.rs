@@ -1,19 +1,13 @@
 //! The file itself, and those that it includes.
 
-use super::bundle::BundleConfig;
 use super::chart::ChartTable;
 use super::deploy::DeployTable;
 use super::ignore::IgnoreTable;
 use super::lints::Levels;
-use super::mirror::Mirror;
-use super::network::Network;
-use super::output::Output;
-use super::registry::Registry;
 use super::settings::Defaults;
 use super::verify::VerifyTable;
-use crate::declare::{Later, table};
-use crate::forms::{Any, Placed};
-use crate::serving::ServingConfig;
+use super::*;
+use crate::declare::Later;
 
 table! {
     /// Configuration of bundle2chart.
@@ -53,5 +47,15 @@ table! {
         bundle: Later<Vec<BundleConfig>>;
         chart: Later<Vec<ChartTable>>;
         serving: Later<Vec<ServingConfig>>;
+    }
+}
+
+table! {
+    /// The names of a table that becomes a chart, which are checked against those of the others.
+    pub struct Draft at "" {
+        /// Its name.
+        name: Option<Placed<Any>>;
+        /// Names of the tables that must be installed before it.
+        depends_on: Vec<Placed<Any>>;
     }
 }

@@ -1,13 +1,8 @@
 //! Settings of a bundle or chart that can also be in `[defaults]`.
 
-use super::certificates::{CertificateProvider, Issuer};
-use super::maintainer::Maintainer;
 use super::overlay::FilterProgram;
-use crate::declare::{Flat, Form, Key, Kind, choices, table};
-use crate::diag::{Code, Span, suggest};
-use crate::forms::{Namespace, Placed, PullSecret, patterns};
-use crate::reader::{Node, Reader, items};
-use std::collections::BTreeSet;
+use super::*;
+use crate::forms::PullSecret;
 use std::str::FromStr;
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.
@@ -27,9 +22,9 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Returns these settings, completed from `[defaults]`.
-            pub(crate) fn over(self, defaults: &Self) -> Self {
-                $name { $($field: Completed::over(self.$field, &defaults.$field),)* }
+            /// Completes these settings from `[defaults]`.
+            pub(crate) fn complete(&mut self, defaults: &Self) {
+                $(Completed::complete(&mut self.$field, &defaults.$field);)*
             }
         }
     };
@@ -106,20 +101,20 @@ table! {
 
 /// A setting that `[defaults]` completes.
 trait Completed: Clone {
-    fn over(self, default: &Self) -> Self;
+    fn complete(&mut self, default: &Self);
 }
 
 impl<T: Clone> Completed for Option<T> {
-    fn over(self, default: &Self) -> Self {
+    fn complete(&mut self, default: &Self) {
         // `pull-secret = false` is `Some(None)`, so it wins over the name in `[defaults]`.
-        self.or_else(|| default.clone())
+        *self = self.take().or_else(|| default.clone());
     }
 }
 
 /// The own items come after those of `[defaults]`.
 impl<T: Clone> Completed for Vec<T> {
-    fn over(self, default: &Self) -> Self {
-        default.iter().cloned().chain(self).collect()
+    fn complete(&mut self, default: &Self) {
+        self.splice(..0, default.iter().cloned());
     }
 }
 
@@ -162,12 +157,11 @@ impl Watch {
     pub fn to_toml(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         match self {
-            Watch::All => quoted("all"),
-            Watch::Own => quoted("own"),
             Watch::Namespaces(names) => {
                 let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
                 format!("[{}]", names.join(", "))
             }
+            word => quoted(&word.annotation()),
         }
     }
 

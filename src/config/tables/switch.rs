@@ -1,12 +1,8 @@
 //! `[[bundle.switch]]` and `[[chart.switch]]`: custom resources that change later.
 
-use super::overlay::Overlay;
 use super::ready::StepGate;
-use crate::declare::{Key, table};
-use crate::diag::{Code, suggest};
-use crate::forms::{Name, Placed, Rule};
-use crate::ir::{Phase, ValuesPath, label_fault};
-use crate::reader::Reader;
+use super::*;
+use crate::ir::{ValuesPath, label_fault};
 
 table! {
     /// Switches of the chart NAME-operands, in order: values that replace or add custom resources
@@ -44,19 +40,13 @@ impl Rule for OwnName {
     }
 }
 
-/// Returns the switches without those of the same name, and checks that overlays and switches belong
-/// together.
-pub(crate) fn used(
-    reader: &mut Reader<'_>,
-    switches: Vec<Switch>,
-    overlays: &[Overlay],
-) -> Vec<Switch> {
-    let same = |one: &Switch, other: &Switch| one.name.text == other.name.text;
+/// Removes switches of the same name, and checks that overlays and switches belong together.
+pub(crate) fn check(reader: &mut Reader<'_>, switches: &mut Vec<Switch>, overlays: &[Overlay]) {
     let describe = |switch: &Switch| {
-        (format!("duplicate switch `{}`", switch.name.text), "rename one of them".to_owned())
+        (format!("duplicate switch `{}`", switch.name.text), "rename one of them")
     };
-    let switches =
-        reader.unique(Code::DuplicateName, switches, same, |switch| &switch.name.span, describe);
+    let (all, name) = (std::mem::take(switches), |one: &Switch| one.name.text.clone());
+    *switches = reader.unique(Code::DuplicateName, all, name, |one| &one.name.span, describe);
 
     // Both ways: a switch that no overlay has would be a value without effect.
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.text.as_str()).collect();
@@ -69,15 +59,15 @@ pub(crate) fn used(
                 [] => "add a `[[bundle.switch]]` or `[[chart.switch]]` with this name".to_owned(),
                 names => suggest::hint(&name.text, names, "switches"),
             };
-            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &name.span, message, hint);
         } else if overlay.phase != Phase::Operand {
             let message = "`switch` of an overlay requires `phase = \"operand\"`";
             let hint = "add `phase = \"operand\"`: switches change the chart NAME-operands";
-            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &name.span, message, hint);
         }
     }
 
-    for switch in &switches {
+    for switch in switches {
         let uses = |overlay: &Overlay| {
             overlay.switch.as_ref().is_some_and(|name| name.text == switch.name.text)
         };
@@ -87,8 +77,7 @@ pub(crate) fn used(
                 "add an overlay with `phase = \"operand\"` and `switch = {:?}`, or remove the switch",
                 switch.name.text
             );
-            reader.error_at(Code::InvalidValue, &switch.name.span, message, hint);
+            reader.found.error(Code::InvalidValue, &switch.name.span, message, hint);
         }
     }
-    switches
 }

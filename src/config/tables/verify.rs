@@ -1,10 +1,6 @@
 //! `[[verify]]`: signatures that images must have.
 
-use crate::Text;
-use crate::declare::{Header, table};
-use crate::diag::{Code, Span};
-use crate::forms::{Filled, Placed, ReferencePrefix, Word};
-use crate::reader::{Fields, Reader};
+use super::*;
 use regex::Regex;
 
 table! {
@@ -149,7 +145,7 @@ fn pattern(reader: &mut Reader<'_>, Text { text, span }: Text) -> Option<Identit
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
             let message = format!("`identity-regexp` is not a regular expression: {reason}");
             let hint = "write `\\\\.` for a dot, or use `identity` for one exact identity";
-            reader.error_at(Code::InvalidValue, &span, message, hint);
+            reader.found.error(Code::InvalidValue, &span, message, hint);
             None
         }
     }
@@ -157,18 +153,13 @@ fn pattern(reader: &mut Reader<'_>, Text { text, span }: Text) -> Option<Identit
 
 /// Removes tables with the prefix of an earlier one; reports them.
 pub(crate) fn distinct(reader: &mut Reader<'_>, tables: Vec<Verification>) -> Vec<Verification> {
-    let same = |one: &Verification, other: &Verification| one.prefix == other.prefix;
-    reader.unique(
-        Code::InvalidValue,
-        tables,
-        same,
-        |table| &table.span,
-        |table| {
-            let message = match table.prefix.as_str() {
-                "" => "duplicate `[[verify]]` table without `prefix`".to_owned(),
-                prefix => format!("duplicate `[[verify]]` table for `{prefix}`"),
-            };
-            (message, "merge them into one table: `key` can list several files".to_owned())
-        },
-    )
+    let describe = |table: &Verification| {
+        let message = match table.prefix.as_str() {
+            "" => "duplicate `[[verify]]` table without `prefix`".to_owned(),
+            prefix => format!("duplicate `[[verify]]` table for `{prefix}`"),
+        };
+        (message, "merge them into one table: `key` can list several files")
+    };
+    let prefix = |table: &Verification| table.prefix.clone();
+    reader.unique(Code::InvalidValue, tables, prefix, |table| &table.span, describe)
 }

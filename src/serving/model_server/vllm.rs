@@ -15,9 +15,8 @@ pub(super) static SERVER: ModelServer = ModelServer {
     arguments: &[
         ("model", |workload, _| vec![model_argument(&workload.config.model)]),
         ("served-name", |workload, _| flag("served-model-name", &workload.config.served_name)),
-        ("port", |workload, pod| match pod {
-            Pod::Headless => Vec::new(),
-            _ => flag("port", workload.engine_port()),
+        ("port", |workload, pod| {
+            flag_of("port", (pod != Pod::Headless).then(|| workload.engine_port()))
         }),
         ("tp", |workload, _| flag("tensor-parallel-size", workload.shape.tp)),
         ("pp", pipeline_stages),
@@ -74,8 +73,9 @@ pub(super) static SERVER: ModelServer = ModelServer {
 fn topology(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     let shape = workload.shape;
     let mut args = match shape.topology {
-        Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp),
-        Topology::Single => Vec::new(),
+        Topology::Single => {
+            flag_of("data-parallel-size", Some(shape.dp).filter(|ranks| *ranks > 1))
+        }
         Topology::Mp => flag("nnodes", shape.nodes),
         Topology::Ray => flag("distributed-executor-backend", "ray"),
         Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => [
@@ -131,11 +131,7 @@ pub(crate) fn transfer_config(workload: &Workload<'_>) -> Json {
 }
 
 fn transfer(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    if workload.disaggregated {
-        flag("kv-transfer-config", transfer_config(workload))
-    } else {
-        Vec::new()
-    }
+    flag_of("kv-transfer-config", workload.disaggregated.then(|| transfer_config(workload)))
 }
 
 fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {

@@ -43,8 +43,8 @@ pub(crate) fn union<'f>(
     fields
 }
 
-/// Judges the fields of an object; `noun` is its name in messages, `unknown` the kind of a verdict on
-/// an unknown field.
+/// Judges the fields of an object, or of the objects of a list; `noun` is its name in messages, `unknown` the
+/// kind of a verdict on an unknown field.
 pub(crate) fn judge(
     judge: &mut Judge<'_>,
     json: &Json,
@@ -53,8 +53,10 @@ pub(crate) fn judge(
     noun: &str,
     unknown: Kind,
 ) {
-    let Some(map) = json.as_object() else { return };
-    for (name, value) in map {
+    for (index, item) in json.as_array().into_iter().flatten().enumerate() {
+        self::judge(judge, item, fields, &format!("{path}[{index}]"), noun, unknown);
+    }
+    for (name, value) in json.as_object().into_iter().flatten() {
         let mut place = path.to_owned();
         push_key(&mut place, name);
         // Go's decoder of JSON ignores the case of names.
@@ -78,7 +80,15 @@ pub(crate) fn judge(
     }
 }
 
-fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &str, unknown: Kind) {
+/// Judges a value of a field with this name.
+pub(crate) fn value(
+    judge: &mut Judge<'_>,
+    json: &Json,
+    field: &Field,
+    path: &str,
+    name: &str,
+    unknown: Kind,
+) {
     if json.is_null() || json.as_str().is_some_and(is_placeholder) {
         return;
     }
@@ -87,19 +97,8 @@ fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &s
         judge.refuse(path, format!("`{name}` is not of type {}", shown(&field.kind)), hint);
         return;
     }
-    if field.open || field.fields.is_empty() {
-        return;
-    }
-
-    let noun = format!("`{name}` key");
-    match json {
-        Json::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                let place = format!("{path}[{index}]");
-                self::judge(judge, item, &field.fields, &place, &noun, unknown);
-            }
-        }
-        object => self::judge(judge, object, &field.fields, path, &noun, unknown),
+    if !field.open && !field.fields.is_empty() {
+        self::judge(judge, json, &field.fields, path, &format!("`{name}` key"), unknown);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program and release in an image, from its reference.
 
 use super::*;
+use crate::ir::ImageParts;
 
 /// Known images.
 #[derive(Debug, Default, Deserialize)]
@@ -17,9 +18,8 @@ static IMAGES: LazyLock<Images> =
 
 /// Returns the repository and the tag of a reference; the tag is empty if it has none.
 pub(crate) fn parts(image: &str) -> (&str, &str) {
-    let image = image.split('@').next().unwrap_or(image);
-    // A colon before the last slash is that of a registry's port.
-    image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""))
+    let parts = ImageParts::of(image);
+    (parts.repository, parts.tag.unwrap_or_default())
 }
 
 fn is_named(repository: &str, name: &str) -> bool {
@@ -74,10 +74,8 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
         if let Some((_, version)) = known {
             return releases.find(version);
         }
-    } else if is_of(image, program) && tag == "latest" {
-        return Release::Latest;
     } else if is_of(image, program) {
-        return releases.find(version_of(tag));
+        return if tag == "latest" { Release::Latest } else { releases.find(version_of(tag)) };
     }
     // Vendors write the program's version into tags: `rocm6.4.1_vllm_0.9.1_20250702`.
     let mut marks = ['_', '-'].into_iter().map(|end| format!("{program}{end}"));

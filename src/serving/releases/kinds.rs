@@ -8,27 +8,22 @@ use crate::overlay;
 use std::cmp::Reverse;
 
 /// The CRDs of a project.
-#[derive(Debug)]
-pub(super) struct Project {
+#[derive(Debug, Deserialize)]
+struct Project {
     name: String,
+    #[serde(rename = "versions")]
     releases: Releases,
     kinds: Named<()>,
-    /// The release of objects that tell none.
-    untold: Release,
+    /// True if objects that tell no release are of the newest one: every cluster has Kubernetes, and follows it.
+    #[serde(default)]
+    newest: bool,
 }
 
 /// The projects of data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
-    let json: Json = embedded::json(include_str!("data/kinds.json"));
-    let project = |table: &Json| {
-        let releases = spans::releases(table);
-        let kinds = Named::read(table.get("kinds"), &releases);
-        // Every cluster has Kubernetes, and follows its newest release.
-        let is_newest = table.get("newest").is_some();
-        let untold = if is_newest { Release::Later } else { Release::Unknown };
-        Project { name: text(table, "name").to_owned(), releases, kinds, untold }
-    };
-    json.as_object().into_iter().flatten().map(|(_, table)| project(table)).collect()
+    let all: Map<String, Json> = embedded::json(include_str!("data/kinds.json"));
+    let tables = all.into_iter().map(|(_, table)| spans::resolved(table));
+    tables.filter_map(|table| Project::deserialize(table).ok()).collect()
 });
 
 /// Returns true if a project has kinds of this group.
@@ -172,7 +167,8 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
     // them.
-    let release = version(&project.name).map_or(project.untold, |v| project.releases.find(&v));
+    let untold = if project.newest { Release::Later } else { Release::Unknown };
+    let release = version(&project.name).map_or(untold, |v| project.releases.find(&v));
     let mut judge = Judge::new(&project.name, &project.releases, release);
     let verdict = judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion");
     if let (Some(verdict), Some(other)) = (verdict, other_version(project, release, kind)) {

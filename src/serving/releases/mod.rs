@@ -32,10 +32,9 @@ use crate::view::pods::{as_text, is_placeholder, list, text};
 use fields::Field;
 use relations::Relation;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use spans::{Named, Release, Releases, Spans};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 use verdict::{CHECK_VERSION, Judge, Kind, Verdict};
 
@@ -91,17 +90,23 @@ pub(super) struct Plugin {
 }
 
 /// Facts about a program, by release.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ProgramTable {
     /// Name in messages.
+    #[serde(skip)]
     pub(super) name: &'static str,
     /// Key in data/images.json and data/replacements.json.
+    #[serde(skip)]
     pub(super) key: &'static str,
+    #[serde(rename = "versions")]
     pub(super) releases: Releases,
     pub(super) flags: Named<Flag>,
     /// Flags by their aliases, with dashes.
-    aliases: BTreeMap<String, Vec<String>>,
+    #[serde(skip)]
+    aliases: BTreeMap<String, BTreeSet<String>>,
     /// Accepted names of flags by release, and last those of all releases.
+    #[serde(skip)]
     accepted: Vec<OnceLock<BTreeMap<String, argparse::Accepted>>>,
     /// Fields of JSON values of flags, by `CLASS.FIELD`.
     pub(super) fields: Named<Field>,
@@ -110,6 +115,7 @@ pub(super) struct ProgramTable {
     pub(super) env_types: Named<Flag>,
     /// Registered names that are values of flags and variables, by their names, and connectors; in lower case, after
     /// `fold `, if a variable is read in any case.
+    #[serde(skip)]
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
@@ -190,45 +196,21 @@ impl ProgramTable {
 }
 
 /// Facts about an endpoint picker.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Picker {
+    #[serde(skip)]
     pub(super) program: ProgramTable,
     pub(super) plugins: Named<Plugin>,
     /// Keys of its configuration.
     pub(super) config: Named<Field>,
+    #[serde(rename = "feature_gates")]
     pub(super) gates: Named<()>,
+    #[serde(rename = "config_api_versions")]
     pub(super) api_versions: Named<()>,
     /// Releases of the inference extension that releases of llm-d's picker are built on, or were
     /// released with.
     pub(super) built_on: BTreeMap<String, String>,
-}
-
-/// An embedded table. A test reads all of them.
-struct Table {
-    json: Json,
-    releases: Releases,
-}
-
-impl Table {
-    fn parse(text: &'static str) -> Table {
-        let json: Json = embedded::json(text);
-        Table { releases: spans::releases(&json), json }
-    }
-
-    /// Returns the registered names that are values of flags and variables, by the name of these: the
-    /// program looks them up when it reads them.
-    fn values(&self) -> BTreeMap<String, Named<()>> {
-        let sections = self.json.as_object().into_iter().flatten();
-        let marks = ["--", "VLLM_", "_connectors"];
-        let of_sections = sections.filter(|(name, _)| marks.iter().any(|mark| name.contains(mark)));
-        let values = of_sections.map(|(name, _)| (name.replace("--", ""), self.names(name)));
-        values.collect()
-    }
-
-    /// Returns the names of a section with their releases.
-    fn names<T: DeserializeOwned>(&self, section: &str) -> Named<T> {
-        Named::read(self.json.get(section), &self.releases)
-    }
 }
 
 /// Returns the name of a flag or setting, and its value after `=`.
@@ -236,50 +218,32 @@ fn split_value(text: &str) -> (&str, Option<&str>) {
     text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
 }
 
-fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable {
-    let flags: Named<Flag> = table.names("flags");
-    let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (flag, spans) in flags.iter() {
+fn program(name: &'static str, key: &'static str, json: &Json) -> ProgramTable {
+    // Without an error: a test reads every table.
+    let mut table = ProgramTable::deserialize(json).unwrap_or_default();
+    (table.name, table.key) = (name, key);
+    for (flag, spans) in table.flags.iter() {
         for alias in spans.all().flat_map(|spec| &spec.alias) {
-            let owners = aliases.entry(alias.clone()).or_default();
-            if !owners.iter().any(|known| known == flag) {
-                owners.push(flag.to_owned());
-            }
+            table.aliases.entry(alias.clone()).or_default().insert(flag.to_owned());
         }
     }
+    // Each release has hundreds of names, and a run asks for one or two releases.
+    table.accepted = (0..=table.releases.len()).map(|_| OnceLock::new()).collect();
 
-    ProgramTable {
-        name,
-        key,
-        values: table.values(),
-        flags,
-        aliases,
-        // Each release has hundreds of names, and a run asks for one or two releases.
-        accepted: (0..=table.releases.len()).map(|_| OnceLock::new()).collect(),
-        fields: table.names("fields"),
-        env: table.names("env"),
-        env_types: table.names("env_types"),
-        paths: table.names("paths"),
-        segments: table.names("segments"),
-        behaviors: table.names("behaviors"),
-        metrics: table.names("metrics"),
-        other_metrics: table.names("other_metrics"),
-        relations: table.names("relations"),
-        releases: table.releases,
-    }
+    // Registered names are in sections with the name of the flag or variable, which the program looks up.
+    let marks = ["--", "VLLM_", "_connectors"];
+    let sections = json.as_object().into_iter().flatten();
+    let sections = sections.filter(|(name, _)| marks.iter().any(|mark| name.contains(mark)));
+    let names = sections.map(|(name, section)| (name.replace("--", ""), section));
+    table.values =
+        names.filter_map(|(name, all)| Some((name, Named::deserialize(all).ok()?))).collect();
+    table
 }
 
 fn picker(name: &'static str, key: &'static str, text: &'static str) -> Picker {
-    let table = Table::parse(text);
-    let built_on = table.json.get("built_on").and_then(|all| BTreeMap::deserialize(all).ok());
-    Picker {
-        plugins: table.names("plugins"),
-        config: table.names("config"),
-        gates: table.names("feature_gates"),
-        api_versions: table.names("config_api_versions"),
-        built_on: built_on.unwrap_or_default(),
-        program: program(name, key, table),
-    }
+    let json = spans::resolved(embedded::json(text));
+    let picker = Picker::deserialize(&json).unwrap_or_default();
+    Picker { program: program(name, key, &json), ..picker }
 }
 
 /// Returns the tables of engines.
@@ -312,12 +276,14 @@ pub(super) fn full_name(name: &str) -> Option<&'static str> {
 }
 
 /// vLLM.
-pub(super) static VLLM: LazyLock<ProgramTable> =
-    LazyLock::new(|| program("vLLM", "vllm", Table::parse(include_str!("data/vllm.json"))));
+pub(super) static VLLM: LazyLock<ProgramTable> = LazyLock::new(|| {
+    program("vLLM", "vllm", &spans::resolved(embedded::json(include_str!("data/vllm.json"))))
+});
 
 /// SGLang.
-pub(super) static SGLANG: LazyLock<ProgramTable> =
-    LazyLock::new(|| program("SGLang", "sglang", Table::parse(include_str!("data/sglang.json"))));
+pub(super) static SGLANG: LazyLock<ProgramTable> = LazyLock::new(|| {
+    program("SGLang", "sglang", &spans::resolved(embedded::json(include_str!("data/sglang.json"))))
+});
 
 /// The endpoint picker of llm-d.
 pub(super) static LLM_D: LazyLock<Picker> = LazyLock::new(|| {
@@ -331,8 +297,8 @@ pub(super) static GIE: LazyLock<Picker> = LazyLock::new(|| {
 
 /// The routing sidecar of llm-d.
 pub(super) static SIDECAR: LazyLock<ProgramTable> = LazyLock::new(|| {
-    let table = Table::parse(include_str!("data/sidecar.json"));
-    program("llm-d's routing sidecar", "sidecar", table)
+    let table = spans::resolved(embedded::json(include_str!("data/sidecar.json")));
+    program("llm-d's routing sidecar", "sidecar", &table)
 });
 
 /// Replacements of settings, by program and setting.

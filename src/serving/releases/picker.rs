@@ -58,16 +58,14 @@ impl Config<'_> {
 
     fn keys(&mut self, config: &Json) {
         for (name, value) in config.as_object().into_iter().flatten() {
-            let known = &self.table.config;
-            self.judge.exists(known, name, name, "key", &format!(".{name}"));
+            let (known, path) = (&self.table.config, format!(".{name}"));
+            self.judge.exists(known, name, name, "key", &path);
             // An unknown release has the fields of any.
             let found = known.candidates(name, self.judge.index()).into_iter();
             let objects: Vec<BTreeMap<String, Field>> =
                 found.map(|field| BTreeMap::from([(name.clone(), field.clone())])).collect();
-            let fields = fields::union(objects.iter());
-            if !fields.is_empty() {
-                let object = Json::Object(Map::from_iter([(name.clone(), value.clone())]));
-                fields::judge(&mut self.judge, &object, &fields, "", "key", Kind::Refused);
+            if let Some(field) = fields::union(objects.iter()).get(name) {
+                fields::value(&mut self.judge, value, field, &path, name, Kind::Refused);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Names and the releases that have them.
 
 use super::*;
+use serde_json::json;
 
 /// The release of a program that an image names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Release {
 }
 
 /// The releases of a table, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Releases(Vec<String>);
 
 impl Releases {
@@ -64,6 +65,17 @@ impl Releases {
         }
     }
 
+    /// Returns the first and last index of a range, with the facts about it.
+    fn span(&self, range: &str, facts: Json) -> Option<Json> {
+        let (first, last) = range.split_once("..")?;
+        let index = |version: &str, open: usize| match version {
+            "" => Some(open),
+            version => self.0.iter().position(|known| known == version),
+        };
+        let newest = self.0.len().checked_sub(1)?;
+        Some(json!([index(first, 0)?, index(last, newest)?, facts]))
+    }
+
     /// Returns text for a set of releases, such as `0.9.0 to 0.17.1` or `0.22.0 and later`.
     pub(crate) fn describe(&self, set: &[bool]) -> String {
         let ends = set.iter().position(|has| *has).zip(set.iter().rposition(|has| *has));
@@ -88,7 +100,7 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 }
 
 /// The releases that have a name, with what is known about it in each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Spans<T>(Vec<(usize, usize, T)>);
 
 impl<T> Spans<T> {
@@ -123,26 +135,8 @@ impl<T> Spans<T> {
 }
 
 /// Names with the releases that have them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Named<T>(BTreeMap<String, Spans<T>>);
-
-impl<T: DeserializeOwned> Named<T> {
-    /// Reads a section of a table: names with a list of ranges (`FIRST..LAST`, either may be empty),
-    /// or with a map from ranges to facts. Malformed entries are left out; a test reads every table.
-    pub(super) fn read(section: Option<&Json>, releases: &Releases) -> Named<T> {
-        let mut names = BTreeMap::new();
-        for (name, ranges) in section.and_then(Json::as_object).into_iter().flatten() {
-            let list = ranges.as_array().into_iter().flatten().filter_map(Json::as_str);
-            let map = ranges.as_object().into_iter().flatten();
-            let all = list
-                .map(|range| (range, &Json::Null))
-                .chain(map.map(|(range, spec)| (range.as_str(), spec)));
-            let spans = all.filter_map(|(range, spec)| span(range, spec, releases)).collect();
-            names.insert(name.clone(), Spans(spans));
-        }
-        Named(names)
-    }
-}
 
 impl<T> Named<T> {
     /// Returns the releases of a name.
@@ -174,40 +168,37 @@ impl<T> Named<T> {
     }
 }
 
-fn span<T: DeserializeOwned>(
-    range: &str,
-    spec: &Json,
-    releases: &Releases,
-) -> Option<(usize, usize, T)> {
-    let (first, last) = range.split_once("..")?;
-    let index = |version: &str, open: usize| match version {
-        "" => Some(open),
-        version => releases.0.iter().position(|known| known == version),
-    };
-    let newest = releases.0.len().checked_sub(1)?;
-    let spec = T::deserialize(spec).ok()?;
-    Some((index(first, 0)?, index(last, newest)?, spec))
-}
-
-/// Reads the list of releases of a table.
-pub(super) fn releases(table: &Json) -> Releases {
-    let list = table.get("versions").and_then(Json::as_array).into_iter().flatten();
-    Releases(list.filter_map(|version| version.as_str().map(str::to_owned)).collect())
+/// Puts lists of [`Spans`] in place of the ranges of a table (`FIRST..LAST`, either may be empty): names have a
+/// list of them, or a map from ranges to facts. Malformed ranges are left out; a test reads every table.
+pub(super) fn resolved(mut table: Json) -> Json {
+    let releases = Releases::deserialize(&table["versions"]).unwrap_or_default();
+    let sections = table.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for ranges in sections.filter_map(Json::as_object_mut).flat_map(Map::values_mut) {
+        let span = |range: &str, facts| releases.span(range, facts);
+        *ranges = match ranges.take() {
+            Json::Array(all) => {
+                all.iter().filter_map(|range| span(range.as_str()?, Json::Null)).collect()
+            }
+            Json::Object(all) => {
+                all.into_iter().filter_map(|(range, facts)| span(&range, facts)).collect()
+            }
+            other => other,
+        };
+    }
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn table() -> (Releases, Named<u32>) {
-        let json = json!({
+        let json = resolved(json!({
             "versions": ["0.8.0", "0.8.5.post1", "0.9.0", "0.10.0"],
             "flags": {"gone": {"..0.8.5.post1": 1}, "new": {"0.10.0..": 2}, "both": {"..": 3}},
-        });
-        let releases = releases(&json);
-        let flags = Named::read(json.get("flags"), &releases);
-        (releases, flags)
+        }));
+        let releases = Releases::deserialize(&json["versions"]).unwrap();
+        (releases, Named::deserialize(&json["flags"]).unwrap())
     }
 
     #[test]

@@ -208,7 +208,7 @@ fn tables_are_read_as_a_whole() {
         (include_str!("data/sidecar.json"), "sidecar"),
     ] {
         let json: Json = serde_json::from_str(text).expect(key);
-        let releases = spans::releases(&json);
+        let releases = json["versions"].as_array().expect(key);
         assert!(releases.len() > 10, "{key}");
         let flags = json["flags"].as_object().expect(key);
         let ranges: usize = flags.values().map(|r| r.as_object().expect(key).len()).sum();

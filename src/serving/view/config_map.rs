@@ -2,7 +2,6 @@
 
 use super::pods::mount_of;
 use super::*;
-use crate::ir::Release;
 
 /// The source of a file in a container.
 pub(crate) enum File<'a> {

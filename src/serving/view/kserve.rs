@@ -7,10 +7,7 @@ use super::merge::merged;
 use super::pods::{Part, text_or};
 use super::*;
 use crate::diag::suggest;
-use crate::ir::{Release, map};
 use crate::placeholders::map_texts;
-use crate::{build, embedded};
-use serde_json::json;
 use std::sync::LazyLock;
 
 /// The beginning of the names of KServe's own presets.
@@ -97,7 +94,7 @@ impl Derived {
         for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
             let preset = named(manifests, &["LLMInferenceServiceConfig"], name).next();
-            match preset.and_then(|preset| preset.json.get("spec")) {
+            match preset.and_then(|(_, preset)| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
                 // they add.
@@ -188,11 +185,8 @@ impl Derived {
             (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
             (None, Some(reference)) => {
                 let (name, key) = (text(reference, "name"), text_or(reference, "key", "epp"));
-                let map = manifests.iter().enumerate().find(|(_, map)| {
-                    map.kind() == "ConfigMap"
-                        && map.name() == name
-                        && map.may_share_namespace(service)
-                });
+                let map = named(manifests, &["ConfigMap"], name)
+                    .find(|(_, map)| map.may_share_namespace(service));
                 if map.is_none() {
                     let message = format!(
                         "configuration of the picker of {service} is not checked: ConfigMap/{name} is not \
@@ -218,8 +212,8 @@ impl Derived {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
             let runtime = named(manifests, &RUNTIME_KINDS, name)
-                .find(|runtime| runtime.may_share_namespace(service));
-            let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
+                .find(|(_, runtime)| runtime.may_share_namespace(service));
+            let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
                     if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
@@ -272,13 +266,14 @@ impl Derived {
     }
 }
 
-/// Returns the manifests of these kinds with a name.
+/// Returns the manifests of these kinds with a name, with their indices.
 fn named<'m>(
     manifests: &'m [Manifest],
     kinds: &[&str],
     name: &str,
-) -> impl Iterator<Item = &'m Manifest> {
-    manifests.iter().filter(move |one| kinds.contains(&one.kind()) && one.name() == name)
+) -> impl Iterator<Item = Indexed<'m>> {
+    let all = manifests.iter().enumerate();
+    all.filter(move |(_, one)| kinds.contains(&one.kind()) && one.name() == name)
 }
 
 /// Kinds of runtimes: a service uses that of its namespace before that of the cluster (KServe,

@@ -11,20 +11,15 @@ pub(super) mod shell;
 
 // What the modules of the view speak of.
 use super::invariants::Finding;
-use super::releases::names::NAMES;
 use super::rules::by_release::Judged;
-use crate::config::serving::profile::Profile;
-use crate::diag::Place;
+use super::*;
 use crate::ir::group_of;
 use config_map::{File, document};
-use flags::Flags;
 use index::Index;
-use kserve::Derived;
 use pods::{Engine, Sidecar, Template, is_placeholder, items, list, text, text_at, texts, words};
-use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]

@@ -320,8 +320,7 @@ fn unjudged(program: Program, image: &str, flags: &Flags) -> Option<String> {
         return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
     }
     // An image of the other program is a mistake, not a fork.
-    let is_of_other = engines().iter().any(|one| image::is_judged(image, one.key));
-    let holds = image.is_empty() || is_of_other;
+    let holds = engines().iter().any(|one| image::is_judged(image, one.key));
     (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.name))
 }
 

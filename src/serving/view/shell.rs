@@ -83,8 +83,7 @@ pub(crate) fn parse(
     budget: &Budget,
 ) -> Option<Script> {
     let mut shell = Shell {
-        text: script.chars().collect(),
-        position: 0,
+        text: Rest(script),
         arrays: BTreeMap::from([("@".to_owned(), rest.to_vec())]),
         variables: variables.clone(),
         budget,
@@ -101,9 +100,30 @@ pub(crate) fn parse(
     (!budget.is_over()).then_some(shell.script)
 }
 
+/// The part of a text that is not parsed yet.
+struct Rest<'t>(&'t str);
+
+impl<'t> Rest<'t> {
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.0.chars().nth(ahead)
+    }
+
+    /// Consumes a number of bytes.
+    fn skip(&mut self, bytes: usize) {
+        self.0 = self.0.get(bytes..).unwrap_or_default();
+    }
+
+    /// Consumes the characters that fit.
+    fn take(&mut self, fits: impl Fn(char) -> bool) -> &'t str {
+        let end = self.0.find(|c| !fits(c)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at(end);
+        self.0 = rest;
+        taken
+    }
+}
+
 struct Shell<'a> {
-    text: Vec<char>,
-    position: usize,
+    text: Rest<'a>,
     budget: &'a Budget,
     variables: Variables,
     /// Arrays by name; `@` are the arguments.
@@ -129,14 +149,10 @@ fn any_words() -> Vec<String> {
 }
 
 impl Shell<'_> {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.text.get(self.position + ahead).copied()
-    }
-
     /// Returns the next character; `None` at the end or above the budget.
     fn next(&mut self) -> Option<char> {
-        let character = self.peek(0).filter(|_| !self.budget.is_over())?;
-        self.position += 1;
+        let character = self.text.peek(0).filter(|_| !self.budget.is_over())?;
+        self.text.skip(character.len_utf8());
         Some(character)
     }
 
@@ -167,24 +183,21 @@ impl Shell<'_> {
         }
         let is_known = self.depth == 0 && !depends;
         let assignments: Option<Vec<_>> = words.iter().map(|word| assignment(word)).collect();
-        match assignments {
-            Some(assignments) => {
-                for (name, value, appends) in assignments {
-                    let old = self.variables.get(name).filter(|_| appends);
-                    let value = match old.filter(|old| self.budget.pay(old)) {
-                        Some(old) if is_known => format!("{old}{value}"),
-                        // What is appended may be more flags.
-                        Some(old) => format!("{old} {UNKNOWN}"),
-                        None if is_known && !appends => value.to_owned(),
-                        None => UNKNOWN.to_string(),
-                    };
-                    self.variables.insert(name.to_owned(), value);
-                }
-            }
-            None => {
-                self.options(&words, is_known);
-                self.script.commands.push(words);
-            }
+        let Some(assignments) = assignments else {
+            self.options(&words, is_known);
+            self.script.commands.push(words);
+            return;
+        };
+        for (name, value, appends) in assignments {
+            let old = self.variables.get(name).filter(|_| appends);
+            let value = match old.filter(|old| self.budget.pay(old)) {
+                Some(old) if is_known => format!("{old}{value}"),
+                // What is appended may be more flags.
+                Some(old) => format!("{old} {UNKNOWN}"),
+                None if is_known && !appends => value.to_owned(),
+                None => UNKNOWN.to_string(),
+            };
+            self.variables.insert(name.to_owned(), value);
         }
     }
 
@@ -244,33 +257,24 @@ impl Shell<'_> {
 
     /// Parses the beginning of a heredoc, whose text is no command.
     fn heredoc(&mut self) {
-        let skip = |shell: &mut Self, marks: &[char]| {
-            while shell.peek(0).is_some_and(|c| marks.contains(&c)) {
-                shell.position += 1;
-            }
-        };
-        skip(self, &['<', '-', ' ']);
-        let rest = self.text[self.position..].iter().copied();
-        let end: String =
-            rest.take_while(|c| !c.is_whitespace() && !";&|<>()".contains(*c)).collect();
-        self.position += end.chars().count();
+        self.text.take(|c| matches!(c, '<' | '-' | ' '));
+        let end = self.text.take(|c| !c.is_whitespace() && !";&|<>()".contains(c));
         self.heredocs.push(end.replace(['"', '\'', '\\'], ""));
     }
 
     /// Skips the heredocs that begin on the line before.
     fn skip_heredocs(&mut self) {
         for end in std::mem::take(&mut self.heredocs) {
-            let rest = self.text.get(self.position..).unwrap_or_default();
             let mut length = 0;
-            let has_end = rest.split_inclusive(|c| *c == '\n').any(|line| {
+            let has_end = self.text.0.split_inclusive('\n').any(|line| {
                 length += line.len();
-                line.iter().collect::<String>().trim() == end
+                line.trim() == end
             });
             // Without its end it is none, but a shift of bits. Others may look for theirs in vain, too.
             if has_end {
-                self.position += length;
+                self.text.skip(length);
             } else {
-                self.budget.pay(&rest.iter().collect::<String>());
+                self.budget.pay(self.text.0);
             }
         }
     }
@@ -280,11 +284,7 @@ impl Shell<'_> {
             match character {
                 // Within a word `#` is a character like any other (POSIX shell, 2.3 Token
                 // Recognition).
-                '#' if self.word.is_none() => {
-                    while self.peek(0).is_some_and(|c| c != '\n') {
-                        self.position += 1;
-                    }
-                }
+                '#' if self.word.is_none() => _ = self.text.take(|c| c != '\n'),
                 '\\' => self.escaped(|_| true),
                 '\'' => {
                     // Empty quotes are a word as well.
@@ -301,8 +301,8 @@ impl Shell<'_> {
                     self.unquoted(&value);
                 }
                 // `<<<` has its text in the next word.
-                '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => self.position += 2,
-                '<' if self.peek(0) == Some('<') => self.heredoc(),
+                '<' if self.text.0.starts_with("<<") => self.text.skip(2),
+                '<' if self.text.0.starts_with('<') => self.heredoc(),
                 '\n' if self.array.is_none() => {
                     self.end_command(false);
                     self.skip_heredocs();
@@ -310,8 +310,8 @@ impl Shell<'_> {
                 ';' => self.end_command(false),
                 // The `&` of `2>&1` belongs to a redirection.
                 '|' | '&' if self.word.as_ref().is_none_or(|word| !word.ends_with('>')) => {
-                    let is_condition = self.peek(0) == Some(character);
-                    self.position += usize::from(is_condition);
+                    let is_condition = self.text.0.starts_with(character);
+                    self.text.skip(usize::from(is_condition));
                     self.end_command(is_condition);
                 }
                 '(' => {
@@ -405,7 +405,7 @@ impl Shell<'_> {
 
     /// Returns the expansion after a `$`.
     fn expansion(&mut self) -> String {
-        match self.peek(0) {
+        match self.text.peek(0) {
             Some('(') => {
                 let inner = self.enclosed('(', ')');
                 let inner = inner.strip_prefix('(').map(|inner| inner.trim_start_matches('('));
@@ -419,46 +419,36 @@ impl Shell<'_> {
             }
 
             Some('*') => {
-                self.position += 1;
+                self.text.skip(1);
                 self.items("@").join(" ")
             }
-            _ => {
-                let name = self.name();
-                if name.is_empty() { "$".to_owned() } else { self.variable(&name) }
-            }
+            _ => match self.text.take(is_in_name) {
+                "" => "$".to_owned(),
+                name => self.variable(name),
+            },
         }
     }
 
     /// Consumes an array with one of these marks after a `$`, and returns its name: `@` for the arguments,
     /// and none for a part of an array.
     fn array_name(&mut self, marks: &[char]) -> Option<String> {
-        let is_mark = |ahead| self.peek(ahead).is_some_and(|c| marks.contains(&c));
-        if is_mark(0) {
-            self.position += 1;
+        if self.text.0.starts_with(marks) {
+            self.text.skip(1);
             return Some("@".to_owned());
         }
-        let rest = self.text.get(self.position + 1..).filter(|_| self.peek(0) == Some('{'))?;
-        let name: String = rest.iter().take_while(|c| is_in_name(**c)).collect();
-        let mark = 1 + name.len() + usize::from(!name.is_empty());
-        if !is_mark(mark) || !name.is_empty() && self.peek(mark - 1) != Some('[') {
-            return None;
-        }
+        let mut rest = Rest(self.text.0.strip_prefix('{')?);
+        let name = rest.take(is_in_name);
+        let after = if name.is_empty() { Some(rest.0) } else { rest.0.strip_prefix('[') };
+        let after = after?.strip_prefix(marks)?;
         // `${NAME[@]+"${NAME[@]}"}` is for shells to which an empty array is not set.
-        let end = if name.is_empty() { mark + 1 } else { mark + 2 };
-        let is_whole = matches!(self.peek(end), Some('}' | '+'));
+        let end = usize::from(!name.is_empty());
+        let is_whole = matches!(Rest(after).peek(end), Some('}' | '+'));
         self.enclosed('{', '}');
-        Some(match name.as_str() {
+        Some(match name {
             _ if !is_whole => String::new(),
             "" => "@".to_owned(),
-            _ => name,
+            name => name.to_owned(),
         })
-    }
-
-    fn name(&mut self) -> String {
-        let rest = self.text[self.position..].iter().copied();
-        let name: String = rest.take_while(|c| is_in_name(*c)).collect();
-        self.position += name.len();
-        name
     }
 
     fn variable(&mut self, name: &str) -> String {
@@ -479,13 +469,12 @@ impl Shell<'_> {
         let end = inner.find(|c| !is_in_name(c));
         let (name, operation) = inner.split_at(end.unwrap_or(inner.len()));
         let default = operation.strip_prefix(":-").or_else(|| operation.strip_prefix('-'));
-        match (self.variables.get(name), default) {
-            (Some(_), _) => self.variable(name),
-            (None, None) if operation.is_empty() => self.variable(name),
-            (None, Some(default)) => default.trim_matches('"').to_owned(),
+        match default {
+            _ if operation.is_empty() || self.variables.contains_key(name) => self.variable(name),
+            Some(default) => default.trim_matches('"').to_owned(),
             // `${NAME:+text}` is empty, because the variable is not known to be set.
-            (None, None) if operation.starts_with(":+") => String::new(),
-            (None, None) => UNKNOWN.to_string(),
+            None if operation.starts_with(":+") => String::new(),
+            None => UNKNOWN.to_string(),
         }
     }
 
@@ -514,7 +503,7 @@ fn assignment(word: &str) -> Option<(&str, &str, bool)> {
 
 /// Evaluates an integer expression with `+ - * / %`, brackets and variables.
 fn arithmetic(text: &str, variables: &Variables, budget: &Budget) -> Option<i64> {
-    let mut sum = Sum { rest: text, variables, budget };
+    let mut sum = Sum { rest: Rest(text), variables, budget };
     let value = sum.operators(0, LEVELS)?;
     sum.peek().is_none().then_some(value)
 }
@@ -527,31 +516,23 @@ const MAX_DEPTH: usize = 50;
 
 /// State of the evaluation of an expression.
 struct Sum<'a> {
-    rest: &'a str,
+    rest: Rest<'a>,
     variables: &'a Variables,
     budget: &'a Budget,
 }
 
-impl<'a> Sum<'a> {
+impl Sum<'_> {
     /// Returns the next character that is no space.
     fn peek(&mut self) -> Option<char> {
-        self.rest = self.rest.trim_start_matches([' ', '\n', '\t']);
-        self.rest.chars().next()
+        self.rest.take(|c| matches!(c, ' ' | '\n' | '\t'));
+        self.rest.peek(0)
     }
 
     /// Consumes the next character if it is one of these signs.
     fn sign(&mut self, signs: &[char]) -> Option<char> {
         let sign = self.peek().filter(|sign| signs.contains(sign))?;
-        self.rest = &self.rest[sign.len_utf8()..];
+        self.rest.skip(sign.len_utf8());
         Some(sign)
-    }
-
-    /// Consumes the characters that fit.
-    fn take(&mut self, fits: fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        taken
     }
 
     /// Evaluates operators of these levels.
@@ -584,17 +565,17 @@ impl<'a> Sum<'a> {
             None => {}
         }
         if self.peek()?.is_ascii_digit() {
-            return self.take(|c| c.is_ascii_digit()).parse().ok();
+            return self.rest.take(|c| c.is_ascii_digit()).parse().ok();
         }
 
         // `${LWS_WORKER_INDEX:-0}` is the variable, or 0.
-        let is_braced = self.sign(&['$']).is_some() && self.rest.starts_with('{');
+        let is_braced = self.sign(&['$']).is_some() && self.rest.0.starts_with('{');
         let name = if is_braced {
-            let inner = self.take(|c| c != '}').trim_start_matches('{');
+            let inner = self.rest.take(|c| c != '}').trim_start_matches('{');
             self.sign(&['}']);
             inner.split([':', '-']).next().unwrap_or(inner)
         } else {
-            self.take(is_in_name)
+            self.rest.take(is_in_name)
         };
         // A variable is text, which a shell evaluates as an expression; here it must be a number.
         let value = self.variables.get(name).filter(|value| self.budget.pay(value))?;

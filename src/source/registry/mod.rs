@@ -167,7 +167,7 @@ impl Client {
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
             let own = http::read_roots(&self.base.join(ca)).map_err(|why| {
-                let message = format!("cannot use `{}` as `ca`: {why}", ca.display());
+                let message = format!("cannot use `{ca}` as `ca`: {why}");
                 let hint = "set a PEM file with the CA certificates";
                 let error = failure(Code::InvalidValue, message, hint);
                 Failure::Reported(error.at(&registry.span).into())

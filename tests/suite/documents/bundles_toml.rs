@@ -2,7 +2,7 @@
 //! and the JSON schema use.
 
 use super::up_to_date;
-use bundle2chart::config::declare::{Declared, Key, Kind, Table};
+use bundle2chart::config::declare::{Key, Kind, Table};
 use bundle2chart::config::tables::root::Root;
 use std::fmt::Write as _;
 use std::fs;

@@ -5,12 +5,8 @@
 
 pub(super) mod references;
 
-use super::ServingConfig;
-use crate::declare::{Derived, Header, Required, choices, table};
-use crate::diag::Code;
-use crate::forms::{Integer, Label, Namespace, ObjectName, Reference, Word, patterns};
-use crate::reader::{Fields, Reader};
-use std::collections::BTreeSet;
+use super::*;
+use crate::declare::Required;
 use toml::Spanned;
 
 /// Name of the Secret with the connection URL, which the controller reads.
@@ -34,7 +30,7 @@ table! {
     /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or in
     /// several. Models with `maas` are checked against it.
     #[derive(PartialEq, Eq)]
-    pub struct MaasPlatform at "[chart.maas]", checked by platform as MaasPlatform {
+    pub struct MaasPlatform at "[chart.maas]", checked by platform {
         /// Release of OpenShift AI or Open Data Hub whose MaaS controller is installed: `3.5`
         /// (default, and later) or `3.4`.
         release: MaasRelease;
@@ -133,7 +129,7 @@ table! {
     /// grants access to groups (MaaSAuthPolicy) and limits their tokens (MaaSSubscription). Requires
     /// `form = "kserve"`.
     #[derive(PartialEq, Eq)]
-    pub struct MaasModel at "maas", checked by model as MaasModel {
+    pub struct MaasModel at "maas", checked by model {
         /// Name of a Gateway of `[chart.maas.gateway]`. Default: the only one.
         gateway: Option<GatewayName>;
         subscriptions: Required<Vec<MaasSubscription>>;
@@ -147,9 +143,7 @@ table! {
 table! {
     /// Token limits of groups: one MaaSSubscription each.
     #[derive(PartialEq, Eq)]
-    pub struct MaasSubscription at "[[serving.maas.subscriptions]]",
-        checked by subscription as MaasSubscription
-    {
+    pub struct MaasSubscription at "[[serving.maas.subscriptions]]", checked by subscription {
         /// Name of the subscription. The MaaSSubscription has the name MODEL-NAME.
         name: Label;
         /// Groups of users, for example `system:authenticated`.
@@ -183,15 +177,14 @@ patterns! {
 }
 
 impl MaasPlatform {
-    /// Returns the platform of a chart in this namespace.
-    pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
+    /// Sets the namespace of the chart, where none is written.
+    pub(crate) fn set_namespace(&mut self, namespace: &str) {
         let gateway = self.gateway.iter_mut().map(|gateway| &mut gateway.namespace);
         let database = self.database.iter_mut().map(|database| &mut database.namespace);
         // Empty without the key: a table does not know which chart it is in.
         for own in gateway.chain(database).filter(|own| own.is_empty()) {
             namespace.clone_into(own);
         }
-        self
     }
 }
 
@@ -204,20 +197,15 @@ impl MaasModel {
     }
 }
 
-fn platform(
-    table: MaasPlatform,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<MaasPlatform> {
+fn platform(_: &mut MaasPlatform, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if !["gateway", "database", "tenant"].iter().any(|key| fields.has(key)) {
         let message = "`maas` has neither `gateway`, `database` nor `tenant`";
         let hint = "add `[chart.maas.gateway]`, `[chart.maas.database]` or `[chart.maas.tenant]`";
         reader.error(Code::MissingKey, &fields.header, message, hint);
     }
-    Some(table)
 }
 
-fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<MaasModel> {
+fn model(table: &mut MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.subscriptions.is_empty() {
         let hint = "add one: a model without subscription rejects all requests";
         let place = fields.place("subscriptions");
@@ -225,14 +213,9 @@ fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> 
     }
     // For a tenant that is not in the configuration; `references` sets that of one that is.
     TENANT_NAMESPACE.clone_into(&mut table.tenant_namespace);
-    Some(table)
 }
 
-fn subscription(
-    table: MaasSubscription,
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-) -> Option<MaasSubscription> {
+fn subscription(table: &mut MaasSubscription, reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if table.groups.is_empty() {
         let hint = "name groups, for example `groups = [\"system:authenticated\"]`";
         reader.error(Code::InvalidValue, &fields.place("groups"), "`groups` is empty", hint);
@@ -250,7 +233,6 @@ fn subscription(
             reader.error(Code::InvalidValue, &place, message, "remove one of them");
         }
     }
-    Some(table)
 }
 
 /// Longest name of a MaaSSubscription: policies that the controller derives have it as a label.
@@ -263,14 +245,14 @@ pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasM
         let earlier = maas.subscriptions.get(..index).unwrap_or_default();
         if earlier.iter().any(|other| other.name == subscription.name) {
             let message = format!("two subscriptions have the name `{}`", subscription.name);
-            reader.error_at(Code::DuplicateName, name, message, "rename one of them");
+            reader.found.error(Code::DuplicateName, name, message, "rename one of them");
         }
         let object = format!("{}-{}", model.name, subscription.name);
         if object.len() > SUBSCRIPTION_LIMIT {
             let message =
                 format!("the MaaSSubscription `{object}` has {} characters", object.len());
             let hint = format!("use a shorter name: it has at most {SUBSCRIPTION_LIMIT}");
-            reader.error_at(Code::InvalidValue, name, message, hint);
+            reader.found.error(Code::InvalidValue, name, message, hint);
         }
 
         // Which of two subscriptions counts would depend on their names.
@@ -285,7 +267,7 @@ pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasM
                 other.name
             );
             let hint = "set `priority`: the subscription with the highest counts";
-            reader.error_at(Code::InvalidValue, groups, message, hint);
+            reader.found.error(Code::InvalidValue, groups, message, hint);
         }
     }
 }

@@ -3,12 +3,8 @@
 //! The controller looks objects up by name and waits without an error for those that never come, so
 //! every name that two tables share is checked here.
 
-use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
-use crate::diag::{Code, Span, suggest};
+use super::*;
 use crate::read::Tables;
-use crate::reader::Reader;
-use crate::serving::{RouteConfig, ServingConfig};
-use crate::{BundleConfig, Source};
 
 /// The platform tables of the configuration, each with the name of its chart.
 #[derive(Default)]
@@ -59,11 +55,12 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
         let draft = tables
             .drafts
             .iter_mut()
-            .find(|draft| draft.name.as_ref().is_some_and(|(name, _)| *name == serving.name));
+            .find(|draft| draft.name.as_ref().is_some_and(|name| name.text == serving.name));
         let Some(draft) = draft else { continue };
         for name in needed {
             if !serving.depends_on.contains(&name) {
-                draft.depends_on.push((name.clone(), serving.place("maas").clone()));
+                let span = serving.place("maas").clone();
+                draft.depends_on.push(Text { text: name.clone(), span });
                 serving.depends_on.push(name);
             }
         }
@@ -80,19 +77,18 @@ fn platform_of(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
 /// Reports Gateways and tenants that two charts create.
 fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
     let gateways = platform.gateways.iter().map(|(_, gateway)| gateway).collect();
-    let same = |one: &&MaasGateway, other: &&MaasGateway| one.name == other.name;
     let describe = |gateway: &&MaasGateway| {
         let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-        (message, "rename one of them".to_owned())
+        (message, "rename one of them")
     };
-    reader.unique(Code::DuplicateName, gateways, same, |gateway| &gateway.span, describe);
+    reader.unique(Code::DuplicateName, gateways, |one| one.name.clone(), |one| &one.span, describe);
 
     let tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span).collect();
     let describe = |_: &&Span| {
         let message = "two charts have a tenant, but the controller has one";
-        (message.to_owned(), "remove one of them".to_owned())
+        (message.to_owned(), "remove one of them")
     };
-    reader.unique(Code::DuplicateName, tenants, |_, _| true, |span| span, describe);
+    reader.unique(Code::DuplicateName, tenants, |_| (), |span| span, describe);
 }
 
 /// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
@@ -121,7 +117,7 @@ fn gateway<'p>(
                 format!("set `gateway` to one of {}", suggest::list(&names)),
             ),
         };
-        reader.error_at(Code::MaasReference, span, message, hint);
+        reader.found.error(Code::MaasReference, span, message, hint);
     }
 
     found
@@ -146,7 +142,7 @@ fn model(
     if !serving.kserve {
         let message = "`maas` requires `form = \"kserve\"`";
         let hint = "set `form = \"kserve\"`: a MaaSModelRef names an LLMInferenceService";
-        reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+        reader.found.error(Code::MaasReference, serving.place("maas"), message, hint);
     }
     // The platform may be in another repository. Then the route names its Gateway.
     if !platform.is_there {
@@ -154,7 +150,7 @@ fn model(
             let message = "the model has no Gateway";
             let hint = "add `[chart.maas.gateway]` to a `[[chart]]`; or, if the Gateway is not part \
                 of this configuration, `route = { gateway = \"…\", gateway-namespace = \"…\" }`";
-            reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+            reader.found.error(Code::MaasReference, serving.place("maas"), message, hint);
         }
         return Vec::new();
     }
@@ -217,7 +213,7 @@ fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGat
             route.gateway, gateway.name, gateway.namespace
         );
         let hint = "remove `route`: `maas` sets the Gateway";
-        reader.error_at(Code::MaasReference, serving.place("route.gateway"), message, hint);
+        reader.found.error(Code::MaasReference, serving.place("route.gateway"), message, hint);
     }
 }
 
