@@ -193,7 +193,7 @@ fn refused(
     }
 
     const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
-    for (path, what) in passes::refused(json) {
+    for passes::Refusal { path, what, .. } in passes::refused(json) {
         let is_in_pod = path.starts_with(place.0);
         if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
             let path = path.replacen(place.0, place.1, 1);

@@ -11,7 +11,7 @@ mod refusals;
 mod refused_samples;
 mod workloads;
 
-pub use refusals::refused;
+pub use refusals::{Refusal, refused};
 
 use super::Context;
 use crate::diag::Diagnostics;

@@ -19,15 +19,25 @@ use crate::overlay;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
+/// A thing of an object that the API server refuses.
+pub struct Refusal {
+    /// JSON path in the object.
+    pub path: String,
+    /// What the object has at the path, for a sentence.
+    pub what: String,
+    /// Why a schema at the path refuses its own default.
+    pub default: Option<String>,
+}
+
 /// Collects the faults of one object.
 struct Faults<'a> {
     object: &'a Object,
-    found: Vec<(String, String)>,
+    found: Vec<Refusal>,
 }
 
 impl Faults<'_> {
     fn add(&mut self, path: impl Into<String>, what: impl Into<String>) {
-        self.found.push((path.into(), what.into()));
+        self.found.push(Refusal { path: path.into(), what: what.into(), default: None });
     }
 
     /// Reports values of keys that have other choices.
@@ -52,22 +62,23 @@ impl Faults<'_> {
         for item in items {
             let message = format!("has duplicate {what} {item}");
             // A third one says nothing new.
-            if !seen.insert(item) && !self.found.iter().any(|(p, m)| p == path && *m == message) {
+            let is_known = |one: &Refusal| one.path == path && one.what == message;
+            if !seen.insert(item) && !self.found.iter().any(is_known) {
                 self.add(path, message);
             }
         }
     }
 }
 
-/// Returns what the API server refuses of an object: JSON paths, and what the object at them has.
-pub fn refused(object: &Json) -> Vec<(String, String)> {
+/// Returns what the API server refuses of an object.
+pub fn refused(object: &Json) -> Vec<Refusal> {
     match Value::from(object) {
         Value::Map(root) => faults(&Object::new(*root, Origin::Stub)),
         _ => Vec::new(),
     }
 }
 
-fn faults(object: &Object) -> Vec<(String, String)> {
+fn faults(object: &Object) -> Vec<Refusal> {
     let mut faults = Faults { object, found: Vec::new() };
     metadata(&mut faults, "", &object.root);
     match object.kind() {
@@ -91,7 +102,7 @@ fn faults(object: &Object) -> Vec<(String, String)> {
 /// Looks at every object of the bundle and of overlays.
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
-        for (path, what) in faults(object) {
+        for Refusal { path, what, .. } in faults(object) {
             let message = format!("{object} {what}");
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &path));
@@ -515,8 +526,8 @@ fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     }
     let default = map.get("default").filter(|default| !default.is_null());
     for why in default.into_iter().flat_map(|default| overlay::refused(schema, default)) {
-        let message = format!("has a default at `{path}` that its own schema refuses: {why}");
-        faults.add(path.as_str(), message);
+        let what = format!("has a default at `{path}` that its own schema refuses: {why}");
+        faults.found.push(Refusal { path: path.clone(), what, default: Some(why) });
     }
 
     // One text for all paths: large CRDs have tens of thousands of schemas.
