@@ -199,9 +199,7 @@ fn crds(objects: &[Object]) -> Vec<&Object> {
 
 /// Returns the size of an object as compact JSON, the format that the API server receives and stores.
 fn json_bytes(object: &Object) -> usize {
-    let entry = |(key, value): (&String, &Value)| (key.clone(), Release::LITERAL.value(value));
-    let json: serde_json::Map<_, _> = object.root.iter().map(entry).collect();
-    serde_json::Value::from(json).to_string().len()
+    Release::LITERAL.value(&Value::from(object.root.clone())).to_string().len()
 }
 
 fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
