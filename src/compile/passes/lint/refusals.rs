@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 pub struct Refusal {
     /// JSON path in the object.
     pub path: String,
-    /// What the object has at the path, for a sentence.
+    /// Names what the object has at the path, for a sentence.
     pub what: String,
     /// Why a schema at the path refuses its own default.
     pub default: Option<String>,
