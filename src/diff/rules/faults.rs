@@ -11,7 +11,7 @@ use crate::field_ownership::Targets;
 use crate::identity::{Pair, renamed};
 use crate::ir::{self, path_of};
 use crate::path::{Path, Step};
-use crate::read::{items, keys, text};
+use crate::read::{items, keys, named, text};
 use crate::{Finding, Identity, Rule, Side, is_description, passes};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,10 +204,9 @@ fn rejected(id: &Identity, object: Option<&Json>, refusal: &passes::Refusal) -> 
     // Items of lists have other indexes on the other side; versions of CRDs have names.
     let steps = path.iter().map_while(|step| match step {
         ir::Step::Key(key) => Some(Step::Key(key.clone())),
-        ir::Step::Index(at) => refusal.default.as_ref().map(|_| {
-            let name = text(versions.get(*at), &["name"]);
-            Step::Item(vec![("name".to_owned(), name.to_owned())])
-        }),
+        ir::Step::Index(at) => {
+            refusal.default.as_ref().map(|_| named(text(versions.get(*at), &["name"])))
+        }
     });
     let steps: Vec<Step> = steps.collect();
     let Some(why) = &refusal.default else {
