@@ -1,8 +1,9 @@
 //! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
-use super::csv::{Reader, WEBHOOK_FIELDS, list_of, text_of};
+use super::csv::{Reader, WEBHOOK_FIELDS, text_of};
 use crate::diag::Code;
+use crate::fields::{integer, list, texts};
 use crate::ir::{Map, Number, Origin, Value};
 
 /// The port of a Service for a definition that names none; the default in the CSV's CRD, which OLM
@@ -89,7 +90,7 @@ impl ApiServiceDescription {
 impl Reader<'_> {
     pub(super) fn webhooks(&mut self, spec: &Value) -> Vec<WebhookDescription> {
         let mut webhooks = Vec::new();
-        for (index, entry) in list_of(spec, &["webhookdefinitions"]).iter().enumerate() {
+        for (index, entry) in list(spec.get("webhookdefinitions")).iter().enumerate() {
             let place = format!(".spec.webhookdefinitions[{index}]");
             // Other types have been reported with those of the whole CSV.
             let Some(definition) = entry.as_map() else { continue };
@@ -111,10 +112,7 @@ impl Reader<'_> {
                 endpoint,
                 target_port,
                 path: Some(text_of(entry, "webhookPath")).filter(|p| !p.is_empty()),
-                conversion_crds: list_of(entry, &["conversionCRDs"])
-                    .iter()
-                    .filter_map(|name| name.as_str().map(str::to_owned))
-                    .collect(),
+                conversion_crds: texts(entry.get("conversionCRDs")).map(str::to_owned).collect(),
                 definition: definition.clone(),
             });
         }
@@ -124,7 +122,7 @@ impl Reader<'_> {
 
     pub(super) fn api_services(&mut self, spec: &Value) -> Vec<ApiServiceDescription> {
         let mut services = Vec::new();
-        let entries = list_of(spec, &["apiservicedefinitions", "owned"]);
+        let entries = list(spec.at(&["apiservicedefinitions", "owned"]));
         for (index, entry) in entries.iter().enumerate() {
             let place = format!(".spec.apiservicedefinitions.owned[{index}]");
             services.push(ApiServiceDescription {
@@ -148,8 +146,8 @@ impl Reader<'_> {
 
     fn endpoint(&mut self, entry: &Value, place: &str) -> Endpoint {
         let path = format!("{place}.containerPort");
-        let port = match entry.get("containerPort") {
-            Some(Value::Number(Number::Int(port))) if *port != 0 => self.in_range(*port, path),
+        let port = match integer(entry.get("containerPort")) {
+            Some(port) if port != 0 => self.in_range(port, path),
             _ => DEFAULT_PORT,
         };
         let (deployment, place) = (text_of(entry, "deploymentName"), place.to_owned());

@@ -6,6 +6,7 @@
 
 mod csv;
 mod definitions;
+pub mod fields;
 mod load;
 mod overlay;
 mod own_manifests;

@@ -5,7 +5,7 @@
 use crate::bundle::{Bundle, ClusterServiceVersion, Endpoint, StrategyDeployment};
 use crate::config::{BundleConfig, CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostics};
-use crate::fields::integer;
+use crate::fields::{integer, list};
 use crate::ir::{Expr, Map, Object, Origin, Value, account, map, value, value_keys};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
@@ -180,7 +180,7 @@ impl Server<'_> {
 
     /// Returns the ports of another Service that this one does not have: number, and name if any.
     fn ports_without(&self, other: &Object) -> Vec<String> {
-        let ports = other.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
+        let ports = list(other.at(&["spec", "ports"]));
         let shown = |port: &Value| {
             let number = integer(port.get("port"))?;
             if self.ports.iter().any(|(own, _)| *own == number) {

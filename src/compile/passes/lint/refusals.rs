@@ -10,7 +10,7 @@
 
 use super::super::check_types::{is_given, rejected};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
-use crate::fields::{below, integer, list, text};
+use crate::fields::{below, integer, list, text, texts_of};
 use crate::ir::{
     Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, pod_spec_keys,
     push_key,
@@ -121,11 +121,6 @@ fn items<'v>(
     items.map(move |(index, item)| (format!("{path}[{index}]"), item))
 }
 
-/// Returns the texts at `field` of the items of the list at a key of `holder`.
-fn texts_of<'v>(holder: &'v Value, key: &str, field: &str) -> impl Iterator<Item = &'v str> {
-    list(holder.get(key)).iter().filter_map(move |item| text(item, field))
-}
-
 /// Returns true for valid port names: a label of at most 15 characters with a letter and no two
 /// dashes in a row (RFC 6335).
 fn is_port_name(text: &str) -> bool {
@@ -214,7 +209,7 @@ fn service(faults: &mut Faults<'_>) {
         }
     }
 
-    faults.twice(".spec.ports", "port name", texts_of(spec, "ports", "name"));
+    faults.twice(".spec.ports", "port name", texts_of(spec.get("ports"), "name"));
     let with_protocol = |port: &Value| {
         let number = integer(port.get("port"))?;
         Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
@@ -323,7 +318,7 @@ fn pods(faults: &mut Faults<'_>) {
         metadata(faults, base.trim_end_matches(".spec"), template);
     }
 
-    let mut volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
+    let mut volumes: Vec<&str> = texts_of(pod.get("volumes"), "name").collect();
     faults.twice(&format!("{base}.volumes"), "volume", volumes.iter().copied());
     let claims = list(object.at(&["spec", "volumeClaimTemplates"])).iter();
     volumes.extend(claims.filter_map(|claim| claim.at(&["metadata", "name"])?.as_str()));
@@ -501,7 +496,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     for (key, what, field) in
         [("ports", "port name", "name"), ("volumeMounts", "mount path", "mountPath")]
     {
-        let texts = texts_of(container, key, field).filter(|text| !text.is_empty());
+        let texts = texts_of(container.get(key), field).filter(|text| !text.is_empty());
         faults.twice(&format!("{path}.{key}"), what, texts);
     }
 
