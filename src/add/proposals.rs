@@ -204,9 +204,7 @@ impl Subject<'_> {
         if !self.settings.settings.pull_secret().is_empty() {
             return;
         }
-        let related = self.bundle.csv.object.at(&["spec", "relatedImages"]).and_then(Value::as_seq);
-        let related = related.unwrap_or_default().iter();
-        let images = related.filter_map(|image| image.get("image")?.as_str());
+        let images = self.bundle.csv.related_images.iter().map(|(_, image)| image.as_str());
         let hosts: BTreeSet<&str> = images
             .chain([self.settings.source.text()])
             .filter(|image| Reference::parse(image).is_ok())

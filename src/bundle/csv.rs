@@ -5,6 +5,7 @@ mod types;
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::fields::{list, text, texts};
 use crate::ir::{Object, Origin, Release, UpgradeEdges, Value};
 use indexmap::IndexMap;
 
@@ -131,7 +132,7 @@ impl ClusterServiceVersion {
         let required_crds = crd_references(spec, "required");
         let webhooks = reader.webhooks(spec);
         let api_services = reader.api_services(spec);
-        let related_images = list_of(spec, &["relatedImages"])
+        let related_images = list(spec.get("relatedImages"))
             .iter()
             .map(|image| (text_of(image, "name"), text_of(image, "image")))
             .collect();
@@ -191,8 +192,7 @@ impl ClusterServiceVersion {
 
     /// Returns the ClusterServiceVersions that upgrades to this one skip, from `spec.skips`.
     pub fn skips(&self) -> Vec<&str> {
-        let list = self.object.at(&["spec", "skips"]).and_then(Value::as_seq);
-        list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
+        texts(self.object.at(&["spec", "skips"])).collect()
     }
 
     /// Returns the edges that lead to this version, as it states them itself.
@@ -227,16 +227,11 @@ impl ClusterServiceVersion {
 
 /// Returns a text, empty when it is missing.
 pub(super) fn text_of(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// Returns the items of a list, none when it is missing.
-pub(super) fn list_of<'a>(value: &'a Value, keys: &[&str]) -> &'a [Value] {
-    value.at(keys).and_then(Value::as_seq).unwrap_or_default()
+    text(value, key).unwrap_or_default().to_owned()
 }
 
 fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
-    let entries = list_of(spec, &["customresourcedefinitions", key]).iter().enumerate();
+    let entries = list(spec.at(&["customresourcedefinitions", key])).iter().enumerate();
     let reference = |(index, entry)| CrdReference {
         name: text_of(entry, "name"),
         kind: text_of(entry, "kind"),
@@ -314,7 +309,7 @@ impl Reader<'_> {
 
     fn install_modes(&mut self, spec: &Value) -> Vec<InstallMode> {
         let mut modes = Vec::new();
-        for (index, mode) in list_of(spec, &["installModes"]).iter().enumerate() {
+        for (index, mode) in list(spec.get("installModes")).iter().enumerate() {
             let name = text_of(mode, "type");
             let Some(kind) = InstallMode::ALL.into_iter().find(|mode| mode.as_str() == name) else {
                 let message = format!("unknown install mode `{name}`");
@@ -333,7 +328,7 @@ impl Reader<'_> {
     }
 
     fn deployments(&mut self, spec: &Value) -> Vec<StrategyDeployment> {
-        let entries = list_of(spec, &["install", "spec", "deployments"]);
+        let entries = list(spec.at(&["install", "spec", "deployments"]));
         let mut deployments = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let path = format!(".spec.install.spec.deployments[{index}]");
@@ -351,13 +346,13 @@ impl Reader<'_> {
     }
 
     fn permissions(&self, spec: &Value, key: &str) -> Vec<Permission> {
-        let entries = list_of(spec, &["install", "spec", key]).iter().enumerate();
+        let entries = list(spec.at(&["install", "spec", key])).iter().enumerate();
         let permission = |(index, entry)| Permission {
             // OLM: an empty name means the namespace's default ServiceAccount.
             service_account: Some(text_of(entry, "serviceAccountName"))
                 .filter(|name| !name.is_empty())
                 .unwrap_or_else(|| "default".to_owned()),
-            rules: Value::Seq(list_of(entry, &["rules"]).to_vec()),
+            rules: Value::Seq(list(entry.get("rules")).to_vec()),
             origin: self.origin(format!(".spec.install.spec.{key}[{index}]")),
         };
         entries.map(permission).collect()

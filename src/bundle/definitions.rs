@@ -1,8 +1,9 @@
 //! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
-use super::csv::{Reader, WEBHOOK_FIELDS, list_of, text_of};
+use super::csv::{Reader, WEBHOOK_FIELDS, text_of};
 use crate::diag::Code;
+use crate::fields::{integer, list, texts};
 use crate::ir::{Map, Number, Origin, Value};
 
 /// The port of a Service for a definition that names none; the default in the CSV's CRD, which OLM
@@ -34,6 +35,19 @@ impl WebhookKind {
     }
 }
 
+/// The server of an entry, which the API server calls.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// `deploymentName`: the strategy deployment that answers.
+    pub deployment: String,
+    /// `containerPort`: the port of the Service; default 443, also for 0.
+    pub port: i64,
+    /// JSON path of the entry in the CSV.
+    pub place: String,
+    /// The place of the entry.
+    pub origin: Origin,
+}
+
 /// An entry of `spec.webhookdefinitions`.
 #[derive(Clone, Debug)]
 pub struct WebhookDescription {
@@ -41,10 +55,8 @@ pub struct WebhookDescription {
     pub kind: WebhookKind,
     /// `generateName`
     pub name: String,
-    /// `deploymentName`: the strategy deployment that answers.
-    pub deployment: String,
-    /// `containerPort`: the port of the Service; default 443, also for 0.
-    pub port: i64,
+    /// Its server.
+    pub endpoint: Endpoint,
     /// `targetPort`: a number or the name of a container port; default `port`.
     pub target_port: Value,
     /// `webhookPath`
@@ -53,10 +65,6 @@ pub struct WebhookDescription {
     pub conversion_crds: Vec<String>,
     /// All fields of the entry, as shipped.
     pub definition: Map,
-    /// JSON path of the entry in the CSV.
-    pub place: String,
-    /// The place of the entry.
-    pub origin: Origin,
 }
 
 /// An entry of `spec.apiservicedefinitions.owned`.
@@ -68,14 +76,8 @@ pub struct ApiServiceDescription {
     pub version: String,
     /// `name`: the plural of the kind.
     pub plural: String,
-    /// `deploymentName`: the strategy deployment that answers.
-    pub deployment: String,
-    /// `containerPort`: the port of the Service; default 443, also for 0.
-    pub port: i64,
-    /// JSON path of the entry in the CSV.
-    pub place: String,
-    /// The place of the entry.
-    pub origin: Origin,
+    /// Its server.
+    pub endpoint: Endpoint,
 }
 
 impl ApiServiceDescription {
@@ -88,13 +90,13 @@ impl ApiServiceDescription {
 impl Reader<'_> {
     pub(super) fn webhooks(&mut self, spec: &Value) -> Vec<WebhookDescription> {
         let mut webhooks = Vec::new();
-        for (index, entry) in list_of(spec, &["webhookdefinitions"]).iter().enumerate() {
+        for (index, entry) in list(spec.get("webhookdefinitions")).iter().enumerate() {
             let place = format!(".spec.webhookdefinitions[{index}]");
             // Other types have been reported with those of the whole CSV.
             let Some(definition) = entry.as_map() else { continue };
             self.unknown_fields(definition, &place);
-            let port = self.port(entry, &place);
-            let target_port = self.target_port(entry, &place, port);
+            let endpoint = self.endpoint(entry, &place);
+            let target_port = self.target_port(entry, &endpoint);
             let kind = text_of(entry, "type");
             let Some(kind) = WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind)
             else {
@@ -107,17 +109,11 @@ impl Reader<'_> {
             webhooks.push(WebhookDescription {
                 kind,
                 name: text_of(entry, "generateName"),
-                deployment: text_of(entry, "deploymentName"),
-                port,
+                endpoint,
                 target_port,
                 path: Some(text_of(entry, "webhookPath")).filter(|p| !p.is_empty()),
-                conversion_crds: list_of(entry, &["conversionCRDs"])
-                    .iter()
-                    .filter_map(|name| name.as_str().map(str::to_owned))
-                    .collect(),
+                conversion_crds: texts(entry.get("conversionCRDs")).map(str::to_owned).collect(),
                 definition: definition.clone(),
-                origin: self.origin(place.clone()),
-                place,
             });
         }
 
@@ -126,17 +122,14 @@ impl Reader<'_> {
 
     pub(super) fn api_services(&mut self, spec: &Value) -> Vec<ApiServiceDescription> {
         let mut services = Vec::new();
-        let entries = list_of(spec, &["apiservicedefinitions", "owned"]);
+        let entries = list(spec.at(&["apiservicedefinitions", "owned"]));
         for (index, entry) in entries.iter().enumerate() {
             let place = format!(".spec.apiservicedefinitions.owned[{index}]");
             services.push(ApiServiceDescription {
                 group: text_of(entry, "group"),
                 version: text_of(entry, "version"),
                 plural: text_of(entry, "name"),
-                deployment: text_of(entry, "deploymentName"),
-                port: self.port(entry, &place),
-                origin: self.origin(place.clone()),
-                place,
+                endpoint: self.endpoint(entry, &place),
             });
         }
         services
@@ -151,24 +144,26 @@ impl Reader<'_> {
         }
     }
 
-    fn port(&mut self, entry: &Value, place: &str) -> i64 {
+    fn endpoint(&mut self, entry: &Value, place: &str) -> Endpoint {
         let path = format!("{place}.containerPort");
-        match entry.get("containerPort") {
-            Some(Value::Number(Number::Int(port))) if *port != 0 => self.in_range(*port, path),
+        let port = match integer(entry.get("containerPort")) {
+            Some(port) if port != 0 => self.in_range(port, path),
             _ => DEFAULT_PORT,
-        }
+        };
+        let (deployment, place) = (text_of(entry, "deploymentName"), place.to_owned());
+        Endpoint { deployment, port, origin: self.origin(place.clone()), place }
     }
 
     /// Reads a target port. Missing, 0 and empty values default to the Service's port, as in the
     /// API server.
-    fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
-        let path = format!("{place}.targetPort");
+    fn target_port(&mut self, entry: &Value, endpoint: &Endpoint) -> Value {
+        let path = format!("{}.targetPort", endpoint.place);
         match entry.get("targetPort") {
             Some(Value::Text(name)) if !name.is_empty() => Value::text(name),
             Some(Value::Number(Number::Int(number))) if *number != 0 => {
                 self.in_range(*number, path).into()
             }
-            _ => port.into(),
+            _ => endpoint.port.into(),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod csv;
 mod definitions;
+pub mod fields;
 mod load;
 mod overlay;
 mod own_manifests;
@@ -23,7 +24,7 @@ mod typed;
 pub use csv::{
     ClusterServiceVersion, CrdReference, InstallMode, OLM_REFUSES, Permission, StrategyDeployment,
 };
-pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
+pub use definitions::{ApiServiceDescription, Endpoint, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::overlays;
 pub use own_manifests::own_manifests;

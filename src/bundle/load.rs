@@ -114,12 +114,9 @@ pub(super) fn read_file(
     }
 }
 
-fn annotations_place(files: &BundleFiles) -> Place {
-    Place::file(format!("{}/annotations.yaml", files.metadata_dir))
-}
-
 fn annotation_place(files: &BundleFiles, key: &str) -> Place {
-    annotations_place(files).path(format!(".annotations[{key:?}]"))
+    let file = format!("{}/annotations.yaml", files.metadata_dir);
+    Place::file(file).path(format!(".annotations[{key:?}]"))
 }
 
 /// Returns the entries of annotations.yaml, and the image's labels for missing keys.

@@ -3,6 +3,7 @@
 
 use super::load::documents;
 use crate::diag::Diagnostics;
+use crate::fields::list;
 use crate::ir::{Object, Release, Value};
 use crate::source::BundleFiles;
 use serde_json::{Value as Json, json};
@@ -21,8 +22,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
         .get(FILE)
         .and_then(|bytes| documents(FILE, bytes, files, &mut Diagnostics::new()));
     let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
-    let listed = file.value.get("properties").and_then(Value::as_seq);
-    let added = listed.unwrap_or_default().iter().filter_map(|item| {
+    let added = list(file.value.get("properties")).iter().filter_map(|item| {
         let kind = item.get("type")?.as_str()?;
         let mut value = item.get("value").map_or(Json::Null, |value| Release::LITERAL.value(value));
         // As Kubernetes' reader has them.

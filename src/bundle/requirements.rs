@@ -5,9 +5,10 @@
 //! <https://olm.operatorframework.io/docs/concepts/olm-architecture/dependency-resolution/>
 
 use super::ClusterServiceVersion;
-use super::csv::{list_of, text_of};
+use super::csv::text_of;
 use super::load::documents;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::fields;
 use crate::ir::{Object, Value, VersionRange};
 use crate::source::BundleFiles;
 use serde_json::Value as Json;
@@ -296,8 +297,7 @@ impl Reader {
 
 /// Returns the APIServices that a CSV owns or requires.
 fn api_services<'c>(csv: &'c ClusterServiceVersion, key: &str) -> &'c [Value] {
-    let list = csv.object.at(&["spec", "apiservicedefinitions", key]);
-    list.and_then(Value::as_seq).unwrap_or_default()
+    fields::list(csv.object.at(&["spec", "apiservicedefinitions", key]))
 }
 
 /// Returns true for dependencies; a property of the same type describes the bundle itself.
@@ -374,7 +374,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
 pub fn served_apis<'o>(crds: impl IntoIterator<Item = &'o Object>) -> BTreeSet<Api> {
     let mut apis = BTreeSet::new();
     for spec in crds.into_iter().filter_map(|crd| crd.root.get("spec")) {
-        for version in list_of(spec, &["versions"]) {
+        for version in fields::list(spec.get("versions")) {
             if version.get("served") != Some(&Value::Bool(false)) {
                 apis.insert(Api {
                     group: text_of(spec, "group"),

@@ -23,7 +23,7 @@ pub(super) struct Add {
 impl Add {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let Invocation { global, output, diagnostics } = invocation;
-        output.inspected(&self.request.source);
+        output.repository.add_argument(&self.request.source);
         let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
         let added = add::add(&self.request, &global.config, &lock, access(global), diagnostics)?;
         write(&added, self.dry_run, invocation)

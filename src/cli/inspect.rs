@@ -37,7 +37,7 @@ impl Inspect {
         if self.objects {
             invocation.output.keep_stdout_for_result();
         }
-        invocation.output.inspected(&self.bundle);
+        invocation.output.repository.add_argument(&self.bundle);
         // Warnings about the configuration are not about the bundle.
         let (_, sources) = invocation.configuration_if_any()?;
         let Invocation { output, diagnostics, .. } = invocation;

@@ -52,7 +52,7 @@ impl Migrate {
         let migrated = match &self.bundle {
             Some(bundle) => {
                 let values = diagnostics.report(operand::read_values(&self.values))?;
-                output.inspected(bundle);
+                output.repository.add_argument(bundle);
                 migrate::hand_made(chart, bundle, values, config, access(global), diagnostics)?
             }
             None => {

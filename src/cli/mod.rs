@@ -92,7 +92,7 @@ impl Invocation<'_> {
 
     fn read_with(&mut self, read: fn(&Path, &mut Diagnostics) -> Option<Config>) -> Option<Config> {
         let config = read(&self.global.config, &mut self.diagnostics)?;
-        self.output.configured(&config);
+        self.output.repository.add(&config);
         Some(config)
     }
 

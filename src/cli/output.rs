@@ -3,7 +3,6 @@
 
 use super::repository::Repository;
 use super::{Colour, Exit, Format, Global, MessageFormat};
-use crate::config::Config;
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
 use crate::escape::login::without_logins;
@@ -21,7 +20,8 @@ pub(super) struct Output {
     has_result: bool,
     /// True if diagnostics, which may be none, or an error in their place were printed.
     is_reported: bool,
-    repository: Repository,
+    /// The files of bundles, to locate diagnostics.
+    pub(super) repository: Repository,
 }
 
 impl Output {
@@ -58,16 +58,6 @@ impl Output {
     /// Returns true if diagnostics, or an error in their place, were printed.
     pub(super) fn is_reported(&self) -> bool {
         self.is_reported
-    }
-
-    /// Adds the file paths of the configured bundles, to locate diagnostics.
-    pub(super) fn configured(&mut self, config: &Config) {
-        self.repository.add(config);
-    }
-
-    /// Adds the path of the bundle from the command line, to locate diagnostics.
-    pub(super) fn inspected(&mut self, bundle: &str) {
-        self.repository.add_argument(bundle);
     }
 
     /// Reports diagnostics in the chosen format.

@@ -12,7 +12,6 @@ pub mod dependencies;
 pub mod deploy;
 pub mod documents;
 pub mod field_ownership;
-mod fields;
 pub mod images;
 pub mod kinds;
 pub mod kubectl;
@@ -24,6 +23,7 @@ pub mod passes;
 pub mod permissions;
 
 use bundle2chart_bundle as bundle;
+use bundle2chart_bundle::fields;
 use bundle2chart_config as config;
 use bundle2chart_jq as jq;
 use bundle2chart_model::{diag, embedded, escape, ir};

@@ -33,7 +33,7 @@ pub use crate::ir::{Identity, Ignore, Pattern};
 pub use rules::Rule;
 pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_description};
 
-use bundle2chart_compile::{field_ownership, kubectl, overlay, passes, permissions};
+use bundle2chart_compile::{chart, field_ownership, kubectl, overlay, passes, permissions};
 use bundle2chart_model::{diag, embedded, escape, ir};
 use bundle2chart_yaml as yaml;
 use identity::Pair;

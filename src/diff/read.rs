@@ -22,6 +22,11 @@ pub(super) fn keys(path: &[&str]) -> Vec<Step> {
     path.iter().map(|key| Step::Key((*key).to_owned())).collect()
 }
 
+/// Returns the step to the list item with a name.
+pub(super) fn named(name: &str) -> Step {
+    Step::Item(vec![("name".to_owned(), name.to_owned())])
+}
+
 /// Returns the keys of a path, with `[]` for list items.
 pub(super) fn shape(steps: &[Step]) -> Vec<&str> {
     let shape = steps.iter().map(|step| match step {

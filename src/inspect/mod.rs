@@ -3,6 +3,7 @@
 mod attention;
 mod gates;
 
+use crate::bundle::fields::texts_of;
 use crate::bundle::{Bundle, Requirement};
 use crate::config::Watch;
 use crate::diag::{Diagnostics, counted};
@@ -161,13 +162,7 @@ fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object
     let width = names.map(str::len).max().unwrap_or_default();
 
     for crd in defined {
-        let versions: Vec<&str> = crd
-            .at(&["spec", "versions"])
-            .and_then(Value::as_seq)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|version| version.get("name").and_then(Value::as_str))
-            .collect();
+        let versions: Vec<&str> = texts_of(crd.at(&["spec", "versions"]), "name").collect();
         let size = size(json_bytes(crd) as u64);
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
@@ -199,9 +194,7 @@ fn crds(objects: &[Object]) -> Vec<&Object> {
 
 /// Returns the size of an object as compact JSON, the format that the API server receives and stores.
 fn json_bytes(object: &Object) -> usize {
-    let entry = |(key, value): (&String, &Value)| (key.clone(), Release::LITERAL.value(value));
-    let json: serde_json::Map<_, _> = object.root.iter().map(entry).collect();
-    serde_json::Value::from(json).to_string().len()
+    Release::LITERAL.value(&Value::from(object.root.clone())).to_string().len()
 }
 
 fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {

@@ -1,6 +1,7 @@
 //! Decisions that bundles make where bundles.toml is silent; changes must be explicit.
 
 use super::{Decisions, Locked};
+use crate::bundle::fields::texts;
 use crate::bundle::{Bundle, Permission};
 use crate::config::{BundleConfig, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -104,18 +105,12 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     }
 
     let of_secrets =
-        |rule: &&Value| texts(rule, "resources").any(|it| it == "secrets" || it == "*");
+        |rule: &&Value| texts(rule.get("resources")).any(|it| it == "secrets" || it == "*");
     let verbs: BTreeSet<&str> =
-        rules().filter(of_secrets).flat_map(|rule| texts(rule, "verbs")).collect();
+        rules().filter(of_secrets).flat_map(|rule| texts(rule.get("verbs"))).collect();
     let of_secrets = match verbs.into_iter().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         verbs => format!(", including {} on Secrets", verbs.join(", ")),
     };
     format!("RBAC: these {count} rules become ClusterRoles for all namespaces{of_secrets}")
-}
-
-/// Returns the texts in a list of a rule.
-fn texts<'r>(rule: &'r Value, key: &str) -> impl Iterator<Item = &'r str> {
-    let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-    items.iter().filter_map(Value::as_str)
 }

@@ -21,7 +21,7 @@ impl Changes {
         changes
     }
 
-    fn compare(&mut self, ours: &Json, theirs: &Json, at: &mut Vec<Json>) {
+    fn compare(&mut self, ours: &Json, theirs: &Json, at: &mut Vec<Step>) {
         match (ours, theirs) {
             (Json::Object(ours), Json::Object(theirs)) => self.maps(ours, theirs, at),
             (Json::Array(ours), Json::Array(theirs)) if ours != theirs => {
@@ -35,9 +35,9 @@ impl Changes {
         }
     }
 
-    fn maps(&mut self, ours: &Map<String, Json>, theirs: &Map<String, Json>, at: &mut Vec<Json>) {
+    fn maps(&mut self, ours: &Map<String, Json>, theirs: &Map<String, Json>, at: &mut Vec<Step>) {
         for (key, value) in theirs {
-            at.push(json!(key));
+            at.push(Step::Key(key.clone()));
             match ours.get(key) {
                 _ if is_ignored(at) => {}
                 Some(own) => self.compare(own, value, at),
@@ -53,9 +53,9 @@ impl Changes {
             at.pop();
         }
         for (key, value) in ours.iter().filter(|(key, _)| !theirs.contains_key(*key)) {
-            at.push(json!(key));
+            at.push(Step::Key(key.clone()));
             if !is_hollow(value) && !is_ignored(at) {
-                self.lacking.push(shown(at));
+                self.lacking.push(path_of(at));
             }
             at.pop();
         }
@@ -63,9 +63,9 @@ impl Changes {
 
     /// Compares lists of named items. Variables have a value or a source, so they are replaced as a
     /// whole.
-    fn items(&mut self, ours: &[(&str, &Json)], theirs: &[(&str, &Json)], at: &mut Vec<Json>) {
+    fn items(&mut self, ours: &[(&str, &Json)], theirs: &[(&str, &Json)], at: &mut Vec<Step>) {
         // Setting `value` next to an old `valueFrom` is what the API server rejects.
-        let is_variables = at.last() == Some(&json!("env"));
+        let is_variables = at.last() == Some(&Step::Key("env".to_owned()));
         let mut added = Vec::new();
         for (name, item) in theirs {
             let found = ours.iter().position(|(own, _)| own == name);
@@ -73,7 +73,7 @@ impl Changes {
                 added.push(*item);
                 continue;
             };
-            at.push(json!(index));
+            at.push(Step::Index(index));
             if !is_variables {
                 self.compare(own, item, at);
             } else if !same(own, item) {
@@ -90,24 +90,24 @@ impl Changes {
         for (name, _) in
             ours.iter().filter(|(name, _)| theirs.iter().all(|(other, _)| other != name))
         {
-            self.lacking.push(format!("{} {}", shown(at), quoted(name)));
+            self.lacking.push(format!("{} {}", path_of(at), quoted(name)));
         }
     }
 
-    fn set(&mut self, value: impl serde::Serialize, at: &[Json]) {
+    fn set(&mut self, value: impl serde::Serialize, at: &[Step]) {
         self.assignments.push(format!("{} = {}", program_path(at), json!(value)));
     }
 }
 
 /// The field without a meaning for the API server: the namespace of a pod template.
-const IGNORED: [&str; 4] = ["spec", "template", "metadata", "namespace"];
+const IGNORED: &str = ".spec.template.metadata.namespace";
 
-fn is_ignored(at: &[Json]) -> bool {
-    at == IGNORED
+fn is_ignored(at: &[Step]) -> bool {
+    path_of(at) == IGNORED
 }
 
-fn leads_to_ignored(at: &[Json]) -> bool {
-    IGNORED.get(..at.len()).is_some_and(|start| at == start)
+fn leads_to_ignored(at: &[Step]) -> bool {
+    IGNORED.starts_with(&(path_of(at) + "."))
 }
 
 /// Returns true for what the API server fills with defaults, or drops.
@@ -137,18 +137,12 @@ fn by_name(items: &[Json]) -> Option<Vec<(&str, &Json)>> {
 }
 
 /// Returns a path in jq's syntax.
-fn program_path(at: &[Json]) -> String {
-    let steps = at.iter().map(|step| format!("[{step}]"));
-    format!(".{}", steps.collect::<String>())
-}
-
-/// Returns a path as diagnostics show it.
-fn shown(at: &[Json]) -> String {
+fn program_path(at: &[Step]) -> String {
     let steps = at.iter().map(|step| match step {
-        Json::String(key) => Step::Key(key.clone()),
-        other => Step::Index(other.as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(0)),
+        Step::Key(key) => format!("[{}]", json!(key)),
+        Step::Index(index) => format!("[{index}]"),
     });
-    path_of(&steps.collect::<Vec<_>>())
+    format!(".{}", steps.collect::<String>())
 }
 
 #[cfg(test)]

@@ -44,10 +44,7 @@ impl Comparison {
 
     /// Returns true if a build would change nothing and report no error.
     pub fn is_current(&self) -> bool {
-        self.missing.is_empty()
-            && self.stale.is_empty()
-            && self.extra.is_empty()
-            && self.foreign.is_empty()
+        *self == Comparison::default()
     }
 
     /// Adds the differences of other charts.

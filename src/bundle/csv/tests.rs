@@ -1,6 +1,6 @@
 use super::*;
 use crate::tests::{all_told, csv};
-use crate::{Bundle, load, sample};
+use crate::{Bundle, Endpoint, load, sample};
 use serde_json::json;
 
 /// Reads a bundle with this ClusterServiceVersion; returns the diagnostics as `LINE MESSAGE`.
@@ -181,15 +181,16 @@ fn parts(csv: &ClusterServiceVersion) -> String {
         }
     }
     for webhook in &csv.webhooks {
-        let WebhookDescription { kind, name, deployment, port, target_port, .. } = webhook;
+        let WebhookDescription { kind, name, endpoint, target_port, path, .. } = webhook;
+        let Endpoint { deployment, port, place, origin } = endpoint;
         parts += &format!("{kind:?} {name:?} {deployment:?} {port} {target_port:?} ");
-        let WebhookDescription { path, conversion_crds, definition, place, origin, .. } = webhook;
+        let WebhookDescription { conversion_crds, definition, .. } = webhook;
         let fields: Vec<&String> = definition.keys().collect();
         parts += &format!("{path:?} {conversion_crds:?} {fields:?} {place} {origin:?}\n");
     }
     for service in &csv.api_services {
-        let ApiServiceDescription { group, version, plural, deployment, port, place, origin } =
-            service;
+        let ApiServiceDescription { group, version, plural, endpoint } = service;
+        let Endpoint { deployment, port, place, origin } = endpoint;
         parts += &format!(
             "APIService {group:?} {version:?} {plural:?} {deployment:?} {port} {place} {origin:?}\n"
         );
@@ -312,7 +313,8 @@ fn served_versions_have_the_server_of_their_last_kind() {
 ";
     let csv = bundle(&csv(owned)).0.expect("a bundle").csv;
     let served = csv.served_versions();
-    let served: Vec<_> = served.iter().map(|s| (s.name(), s.deployment.as_str())).collect();
+    let served: Vec<_> =
+        served.iter().map(|s| (s.name(), s.endpoint.deployment.as_str())).collect();
     let expected = [("v1.example.com", "c"), ("v2.example.com", "b"), ("v1.example.org", "d")];
     assert_eq!(served, expected.map(|(name, server)| (name.to_owned(), server)));
 }

@@ -187,8 +187,8 @@ fn subchart(files: &ChartTree, identity: &Identity) -> Option<Subchart> {
     (is_own && is_declared).then_some(subchart)
 }
 
-/// Parses a file with one map.
-fn single_map(text: &str) -> Option<Json> {
+/// Parses a text with one map, such as a file of values.
+pub fn single_map(text: &str) -> Option<Json> {
     let documents = yaml::parse(text).ok()?;
     let [document] = documents.as_slice() else { return None };
     Some(Release::LITERAL.value(document)).filter(Json::is_object)

@@ -34,7 +34,7 @@ pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use content::Content;
 pub use crds::Crds;
 pub use first_resource::FirstResource;
-pub use generated::{Manifest, render_generated};
+pub use generated::{Manifest, render_generated, single_map};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};

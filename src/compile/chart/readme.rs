@@ -74,8 +74,8 @@ impl Readme<'_> {
         if csv.webhooks.is_empty() && csv.api_services.is_empty() {
             return None;
         }
-        let webhooks = csv.webhooks.iter().map(|webhook| webhook.deployment.as_str());
-        let services = csv.api_services.iter().map(|service| service.deployment.as_str());
+        let webhooks = csv.webhooks.iter().map(|webhook| webhook.endpoint.deployment.as_str());
+        let services = csv.api_services.iter().map(|service| service.endpoint.deployment.as_str());
         // Filters may have excluded a Deployment of the CSV.
         let left = self.chart.unit.names("Deployment");
         let names = webhooks.chain(services).filter(|name| left.contains(*name));

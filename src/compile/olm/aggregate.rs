@@ -40,7 +40,12 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
     for service in &csv.api_services {
         // As for a CRD, whose name is PLURAL.GROUP.
         let prefix = format!("{}.{}-{}", service.plural, service.group, service.version);
-        objects.extend(api_roles(&prefix, &service.group, &service.plural, &service.origin));
+        objects.extend(api_roles(
+            &prefix,
+            &service.group,
+            &service.plural,
+            &service.endpoint.origin,
+        ));
     }
     // A CSV may describe a version of a CRD twice.
     let mut names = BTreeSet::new();

@@ -16,7 +16,7 @@ pub(super) fn objects(bundle: &Bundle, chart: &str, servers: &[Server<'_>]) -> V
             .csv
             .served_versions()
             .into_iter()
-            .filter(|service| service.deployment == server.deployment.name)
+            .filter(|service| service.endpoint.deployment == server.deployment.name)
             .peekable();
         // A server of webhooks only needs no delegated authentication.
         if services.peek().is_none() {
@@ -35,11 +35,11 @@ pub(super) fn objects(bundle: &Bundle, chart: &str, servers: &[Server<'_>]) -> V
                     // preferred to them.
                     "groupPriorityMinimum": 2000,
                     "versionPriority": 15,
-                    "service": server.reference(None, service.port),
+                    "service": server.reference(None, service.endpoint.port),
                     "caBundle": ?server.ca_bundle(),
                 },
             };
-            let mut object = Object::new(root, service.origin.clone());
+            let mut object = Object::new(root, service.endpoint.origin.clone());
             server.annotate_client(&mut object);
             objects.push(object);
         }

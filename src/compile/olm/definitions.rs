@@ -54,7 +54,8 @@ fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "the bundle contains the conversion webhook `{}` and supports the install modes {modes}; conversion webhooks are only supported for bundles that only support AllNamespaces",
             webhook.name
         );
-        let found = refused(Code::ConversionWebhook, message, place(bundle, &webhook.place, ""));
+        let found =
+            refused(Code::ConversionWebhook, message, place(bundle, &webhook.endpoint.place, ""));
         diagnostics
             .push(found.related(bundle.csv.place(".spec.installModes"), "the install modes"));
     }
@@ -65,10 +66,14 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let webhooks = csv.webhooks.iter().map(|webhook| {
         let what =
             format!("webhook of type `{}` with name `{}`", webhook.kind.as_str(), webhook.name);
-        (what, &webhook.deployment, &webhook.place)
+        (what, &webhook.endpoint.deployment, &webhook.endpoint.place)
     });
     let services = csv.served_versions().into_iter().map(|service| {
-        (format!("owned APIService `{}`", service.name()), &service.deployment, &service.place)
+        (
+            format!("owned APIService `{}`", service.name()),
+            &service.endpoint.deployment,
+            &service.endpoint.place,
+        )
     });
     // Services are created for Deployments of the CSV only; a server of any other one would have
     // none.
@@ -94,10 +99,10 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<(&str, &str), &str> = IndexMap::new();
     for webhook in &bundle.csv.webhooks {
         let (name, kind) = (webhook::name(webhook), webhook.kind.as_str());
-        let first = *seen.entry((name, kind)).or_insert(&webhook.place);
-        if first != webhook.place {
+        let first = *seen.entry((name, kind)).or_insert(&webhook.endpoint.place);
+        if first != webhook.endpoint.place {
             let message = format!("duplicate webhook `{name}` of type `{kind}`");
-            let found = bundle.csv.error(Code::DuplicateObject, &webhook.place, message);
+            let found = bundle.csv.error(Code::DuplicateObject, &webhook.endpoint.place, message);
             let found = found.related(bundle.csv.place(first), "first defined here");
             diagnostics.push(found.hint("rename one of them: only one could exist in a cluster"));
         }
@@ -111,7 +116,8 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     // `served_versions` has the last entry of each version, whose server OLM uses.
     for last in csv.served_versions() {
         let same = |entry: &&ApiServiceDescription| {
-            entry.deployment == last.deployment && entry.port == last.port
+            entry.endpoint.deployment == last.endpoint.deployment
+                && entry.endpoint.port == last.endpoint.port
         };
         let entries = csv.api_services.iter().filter(|entry| entry.name() == last.name());
         let Some(other) = entries.clone().find(|entry| !same(entry)) else { continue };
@@ -119,16 +125,18 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port {} of `{}` \
                 for `{}`; the last one is used, as in OLM",
             last.name(),
-            other.port,
-            other.deployment,
+            other.endpoint.port,
+            other.endpoint.deployment,
             other.plural,
-            last.port,
-            last.deployment,
+            last.endpoint.port,
+            last.endpoint.deployment,
             last.plural
         );
         let hint = "fix the CSV: an APIService has one server for all kinds of its version";
-        let found = Diagnostic::warning(Code::CsvMismatch, message).at(csv.place(&last.place));
-        diagnostics.push(found.related(csv.place(&other.place), "the other one").hint(hint));
+        let found =
+            Diagnostic::warning(Code::CsvMismatch, message).at(csv.place(&last.endpoint.place));
+        diagnostics
+            .push(found.related(csv.place(&other.endpoint.place), "the other one").hint(hint));
     }
 }
 
@@ -143,10 +151,10 @@ fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     };
     for webhook in &bundle.csv.webhooks {
         let what = format!("a webhook of type `{}`", webhook.kind.as_str());
-        check(what, webhook::name(webhook), &format!("{}.generateName", webhook.place));
+        check(what, webhook::name(webhook), &format!("{}.generateName", webhook.endpoint.place));
     }
     for service in bundle.csv.served_versions() {
-        check("an owned APIService".to_owned(), &service.name(), &service.place);
+        check("an owned APIService".to_owned(), &service.name(), &service.endpoint.place);
     }
 }
 
@@ -164,7 +172,9 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let message = format!(
             "the conversion webhooks {names} reference the same custom resource definition `{crd}`"
         );
-        let at = |webhook: &WebhookDescription| place(bundle, &webhook.place, ".conversionCRDs");
+        let at = |webhook: &WebhookDescription| {
+            place(bundle, &webhook.endpoint.place, ".conversionCRDs")
+        };
         let found = refused(Code::ConversionWebhook, message, at(last));
         diagnostics.push(found.related(at(first), "the other webhook"));
     }
@@ -173,7 +183,7 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for webhook in conversions(bundle) {
         for name in &webhook.conversion_crds {
-            let at = place(bundle, &webhook.place, ".conversionCRDs");
+            let at = place(bundle, &webhook.endpoint.place, ".conversionCRDs");
             if !bundle.csv.owned_crds.iter().any(|owned| owned.name == *name) {
                 let message = format!(
                     "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
@@ -205,7 +215,7 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
                 "the webhook `{}` contains a forbidden rule: admission webhook rules cannot reference {what}",
                 webhook.name
             );
-            let at = place(bundle, &webhook.place, &format!(".rules[{index}].{key}"));
+            let at = place(bundle, &webhook.endpoint.place, &format!(".rules[{index}].{key}"));
             diagnostics.push(refused(Code::ForbiddenRule, message, at));
         };
         for group in texts(rule.get("apiGroups")) {
@@ -251,7 +261,7 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             if needed && !has(key) {
                 let message =
                     format!("the webhook `{}` has no `{key}`, which is required", webhook.name);
-                let at = place(bundle, &webhook.place, &format!(".{key}"));
+                let at = place(bundle, &webhook.endpoint.place, &format!(".{key}"));
                 diagnostics.push(refused(Code::ObjectFieldType, message, at));
             }
         }

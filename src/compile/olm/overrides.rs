@@ -51,8 +51,11 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     }
 }
 
-/// Returns the list at `key`, made when there is none.
-fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
+/// Returns the list at `key`, made when there is none, for items to add if there are any.
+fn list<'a>(map: &'a mut Map, key: &str, items: &[Json]) -> Option<&'a mut Vec<Value>> {
+    if items.is_empty() {
+        return None;
+    }
     let value = map.get_or_insert_with(key, || Value::Null);
     if value.is_null() {
         *value = Value::Seq(Vec::new());
@@ -63,10 +66,7 @@ fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
 /// Replaces the last item with the same name, or appends the item. Items of `items` with the same
 /// name do not replace each other, because a volume can be mounted several times.
 fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
-    if items.is_empty() {
-        return;
-    }
-    let Some(list) = list(map, key) else { return };
+    let Some(list) = list(map, key, items) else { return };
     let own = list.len();
     let mut replaced: Vec<usize> = Vec::new();
     for item in items {
@@ -85,10 +85,7 @@ fn replace_named(map: &mut Map, key: &str, items: &[Json]) {
 
 /// Adds the items that the list does not have.
 fn add_new(map: &mut Map, key: &str, items: &[Json]) {
-    if items.is_empty() {
-        return;
-    }
-    let Some(list) = list(map, key) else { return };
+    let Some(list) = list(map, key, items) else { return };
     for item in items.iter().map(Value::from) {
         if !list.contains(&item) {
             list.push(item);

@@ -5,7 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
-use crate::fields::list;
+use crate::fields::{list, texts_of};
 use crate::ir::{Map, Object, Value, dns_subdomain};
 use crate::source::Reference;
 use indexmap::IndexMap;
@@ -56,9 +56,7 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &csv.owned_crds {
         let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };
         let kind = crd.at(&["spec", "names", "kind"]).and_then(Value::as_str).unwrap_or_default();
-        let versions = list(crd.at(&["spec", "versions"])).iter();
-        let versions: Vec<&str> =
-            versions.filter_map(|version| version.get("name")?.as_str()).collect();
+        let versions: Vec<&str> = texts_of(crd.at(&["spec", "versions"]), "name").collect();
         let (key, told, known) = if !owned.kind.is_empty() && owned.kind != kind {
             ("kind", &owned.kind, kind.to_owned())
         } else if !owned.version.is_empty()

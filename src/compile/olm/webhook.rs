@@ -37,7 +37,8 @@ pub(super) fn configurations(
     webhooks
         .filter_map(|webhook| {
             // A missing Deployment is an error of `definitions` already.
-            let server = servers.iter().find(|s| s.deployment.name == webhook.deployment)?;
+            let server =
+                servers.iter().find(|s| s.deployment.name == webhook.endpoint.deployment)?;
             Some(configuration(webhook, server, targets))
         })
         .collect()
@@ -72,7 +73,7 @@ fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Ta
         "metadata": {"name": name(webhook)},
         "webhooks": [body],
     };
-    let mut object = Object::new(root, webhook.origin.clone());
+    let mut object = Object::new(root, webhook.endpoint.origin.clone());
 
     server.annotate_client(&mut object);
     object
@@ -85,7 +86,7 @@ fn client_config(webhook: &WebhookDescription, server: &Server<'_>) -> Value {
         _ => webhook.path.as_deref(),
     };
     value!({
-        "service": server.reference(path, webhook.port),
+        "service": server.reference(path, webhook.endpoint.port),
         "caBundle": ?server.ca_bundle(),
     })
 }
@@ -97,7 +98,9 @@ pub(super) fn convert(
     servers: &[Server<'_>],
 ) {
     for webhook in webhooks.iter().filter(|w| w.kind == WebhookKind::Conversion) {
-        let Some(server) = servers.iter().find(|s| s.deployment.name == webhook.deployment) else {
+        let Some(server) =
+            servers.iter().find(|s| s.deployment.name == webhook.endpoint.deployment)
+        else {
             continue;
         };
         for crd in crds.iter_mut().filter(|c| webhook.conversion_crds.iter().any(|n| n == c.name()))

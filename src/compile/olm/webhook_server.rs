@@ -2,12 +2,10 @@
 //!
 //! OLM: operator-controller, generators for Services and certificates.
 
-use crate::bundle::{
-    ApiServiceDescription, Bundle, ClusterServiceVersion, StrategyDeployment, WebhookDescription,
-};
+use crate::bundle::{Bundle, ClusterServiceVersion, Endpoint, StrategyDeployment};
 use crate::config::{BundleConfig, CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostics};
-use crate::fields::integer;
+use crate::fields::{integer, list};
 use crate::ir::{Expr, Map, Object, Origin, Value, account, map, value, value_keys};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
@@ -33,14 +31,8 @@ pub(super) struct Server<'a> {
     pub(super) issuer: Option<&'a Issuer>,
 }
 
-/// A port that something is served on.
-struct Endpoint<'a> {
-    deployment: &'a str,
-    port: i64,
-    target: Value,
-    place: &'a str,
-    origin: &'a Origin,
-}
+/// A port that something is served on, and its target.
+type Target<'a> = (&'a Endpoint, Value);
 
 /// Returns every Deployment that serves anything, in the order of the CSV. A port with two targets
 /// is reported: a Service cannot have both.
@@ -50,32 +42,20 @@ pub(super) fn servers<'a>(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Server<'a>> {
     let csv = &bundle.csv;
-    let of_webhook = |webhook: &'a WebhookDescription| Endpoint {
-        deployment: &webhook.deployment,
-        port: webhook.port,
-        target: webhook.target_port.clone(),
-        place: &webhook.place,
-        origin: &webhook.origin,
-    };
-    let of_api = |service: &'a ApiServiceDescription| Endpoint {
-        deployment: &service.deployment,
-        port: service.port,
-        target: service.port.into(),
-        place: &service.place,
-        origin: &service.origin,
-    };
+    let webhooks = csv.webhooks.iter();
+    let webhooks = webhooks.map(|webhook| (&webhook.endpoint, webhook.target_port.clone()));
     // One endpoint per APIService: a CSV lists one entry for each kind of a version.
-    let services = csv.served_versions();
-    let endpoints: Vec<Endpoint<'_>> =
-        csv.webhooks.iter().map(of_webhook).chain(services.into_iter().map(of_api)).collect();
+    let services = csv.served_versions().into_iter().map(|service| &service.endpoint);
+    let services = services.map(|endpoint| (endpoint, endpoint.port.into()));
+    let endpoints: Vec<Target<'_>> = webhooks.chain(services).collect();
     let names = csv.deployments.iter().map(|deployment| deployment.name.as_str());
     let keys = value_keys(names, &csv.version);
     let mut servers = Vec::new();
 
     for deployment in &csv.deployments {
-        let own: Vec<&Endpoint<'_>> =
-            endpoints.iter().filter(|e| e.deployment == deployment.name).collect();
-        let Some(first) = own.first() else { continue };
+        let is_own = |(endpoint, _): &&Target<'_>| endpoint.deployment == deployment.name;
+        let own: Vec<&Target<'_>> = endpoints.iter().filter(is_own).collect();
+        let Some((first, _)) = own.first() else { continue };
         // Names of Services are DNS labels, those of Deployments may have dots.
         let service = service_name(&deployment.name.replace('.', "-"));
         // Labels of RFC 1035, which Services require, start with a letter; those of Deployments
@@ -86,7 +66,7 @@ pub(super) fn servers<'a>(
                 deployment.name
             );
             let hint = "rename the Deployment: the API server would reject the Service";
-            diagnostics.push(csv.error(Code::InvalidName, first.place, message).hint(hint));
+            diagnostics.push(csv.error(Code::InvalidName, &first.place, message).hint(hint));
         }
         servers.push(Server {
             deployment,
@@ -94,7 +74,7 @@ pub(super) fn servers<'a>(
             secret: name_with_suffix(&service, "cert"),
             service,
             ports: ports(csv, &own, diagnostics),
-            origin: first.origin,
+            origin: &first.origin,
             provider: config.certificates(),
             issuer: config.operator.issuer.as_ref(),
         });
@@ -105,32 +85,33 @@ pub(super) fn servers<'a>(
 
 fn ports(
     csv: &ClusterServiceVersion,
-    endpoints: &[&Endpoint<'_>],
+    endpoints: &[&Target<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<(i64, Value)> {
-    let mut ports: Vec<&Endpoint<'_>> = Vec::new();
-    for endpoint in endpoints {
-        match ports.iter().find(|other| other.port == endpoint.port) {
-            None => ports.push(endpoint),
-            Some(other) if other.target == endpoint.target => {}
-            Some(other) => {
+    let mut ports: Vec<&Target<'_>> = Vec::new();
+    for own in endpoints {
+        let (endpoint, target) = own;
+        match ports.iter().find(|(other, _)| other.port == endpoint.port) {
+            None => ports.push(own),
+            Some((_, other)) if other == target => {}
+            Some((first, other)) => {
                 let message = format!(
                     "port {} of the Service of `{}` has two target ports, {} and {}",
                     endpoint.port,
                     endpoint.deployment,
-                    spell(&other.target),
-                    spell(&endpoint.target)
+                    spell(other),
+                    spell(target)
                 );
                 let hint = "change the containerPort, which is the Service port, of one of them";
-                let found = csv.error(Code::PortConflict, endpoint.place, message).hint(hint);
-                diagnostics.push(found.related(csv.place(other.place), "the other target port"));
+                let found = csv.error(Code::PortConflict, &endpoint.place, message).hint(hint);
+                diagnostics.push(found.related(csv.place(&first.place), "the other target port"));
             }
         }
     }
 
     // By number, so that the order of webhooks in the CSV changes nothing in the cluster.
-    ports.sort_by_key(|endpoint| endpoint.port);
-    ports.into_iter().map(|endpoint| (endpoint.port, endpoint.target.clone())).collect()
+    ports.sort_by_key(|(endpoint, _)| endpoint.port);
+    ports.into_iter().map(|(endpoint, target)| (endpoint.port, target.clone())).collect()
 }
 
 fn spell(target: &Value) -> String {
@@ -199,7 +180,7 @@ impl Server<'_> {
 
     /// Returns the ports of another Service that this one does not have: number, and name if any.
     fn ports_without(&self, other: &Object) -> Vec<String> {
-        let ports = other.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
+        let ports = list(other.at(&["spec", "ports"]));
         let shown = |port: &Value| {
             let number = integer(port.get("port"))?;
             if self.ports.iter().any(|(own, _)| *own == number) {

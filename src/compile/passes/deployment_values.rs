@@ -3,7 +3,7 @@
 use super::Context;
 use super::controller_fields::targets;
 use crate::diag::Diagnostics;
-use crate::fields::{self, map_mut, maps_mut};
+use crate::fields::{map_mut, maps_mut, texts_of};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value,
     value_keys,
@@ -323,8 +323,7 @@ pub(super) fn add_entries(metadata: &mut Map, key: &str, path: &ValuesPath) -> J
 }
 
 fn texts(list: Option<&Value>, key: &str) -> Vec<String> {
-    let texts = fields::list(list).iter().filter_map(|item| fields::text(item, key));
-    texts.map(str::to_owned).collect()
+    texts_of(list, key).map(str::to_owned).collect()
 }
 
 /// Replaces the map at `key` by the value, with the map as its default; does nothing if there

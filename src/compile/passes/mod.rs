@@ -26,7 +26,7 @@ mod strip_descriptions;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
-pub use lint::{refused, refused_values};
+pub use lint::{Refusal, refused, refused_values};
 
 use crate::config::{BundleConfig, CrdPlacement, OperatorSettings, Settings};
 use crate::diag::Diagnostics;

@@ -115,11 +115,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let edit = context.edit;
     let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
         ([], Some(old), None) => found(&REMOVED, removed(context, old)),
-        ([], None, Some(new)) => {
-            let versions = items(new, &["spec", "versions"]).iter();
-            findings.extend(versions.flat_map(crd_schema::refused_defaults));
-            found(&ADDED, format!("new CRD, serves {}", served(new)))
-        }
+        ([], None, Some(new)) => found(&ADDED, format!("new CRD, serves {}", served(new))),
         (["spec", "scope"], Some(_), Some(_)) => found(&SCOPE, context.change()),
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
             found(&NAMES, context.change())
@@ -210,7 +206,6 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
         ([], None, Some(new)) => {
             let served = if is_true(new, &["served"]) { "" } else { ", not served" };
             let mut findings = vec![found(&VERSION_ADDED, format!("new version {name}{served}"))];
-            findings.extend(crd_schema::refused_defaults(new));
             findings.extend(is_true(new, &["storage"]).then(stored));
             return findings;
         }

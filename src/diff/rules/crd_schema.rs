@@ -1,14 +1,12 @@
 //! Rules on schemas of CustomResourceDefinitions: removed, tightened and loosened fields.
 
 mod combination;
-mod defaults;
 mod keyword;
 mod location;
 mod renamed_properties;
 mod texts;
 mod validation;
 
-pub(super) use defaults::{JudgedDefaults, refused_in_version as refused_defaults};
 pub(crate) use location::schema_field;
 pub(super) use renamed_properties::NewProperties;
 pub(super) use validation::OldRules;
@@ -171,8 +169,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     }
 
     let location = locate(steps);
-    // Also in unserved versions: the API server validates all of them.
-    findings.extend(defaults::refused(context, &location));
     let own = of_every_object(context, &location).or_else(|| {
         match (location.combination, location.part) {
             // A change in one branch can be a restriction or a relaxation of the whole.

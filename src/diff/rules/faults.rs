@@ -4,13 +4,14 @@
 mod pods;
 mod services;
 
+use super::crd_schema::{DEFAULT_REFUSED, schema_field};
 use super::rbac::EffectivePermissions;
-use super::{Judged, found, rules};
+use super::{Judged, display_value, found, rules};
 use crate::field_ownership::Targets;
 use crate::identity::{Pair, renamed};
 use crate::ir::{self, path_of};
 use crate::path::{Path, Step};
-use crate::read::keys;
+use crate::read::{items, keys, named, text};
 use crate::{Finding, Identity, Rule, Side, is_description, passes};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,21 +183,41 @@ fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
 fn refused(pair: &Pair<'_>) -> Vec<Fault> {
     let has_changed = pair.old != pair.new && !is_description(&pair.id);
     let of = |object: Option<&Json>| {
-        object.filter(|_| has_changed).map(passes::refused).unwrap_or_default()
+        let object = object.filter(|_| has_changed);
+        let refused = object.map(passes::refused).unwrap_or_default().into_iter();
+        refused.map(|refusal| rejected(&pair.id, object, &refusal)).collect::<Vec<_>>()
     };
-    let known: BTreeSet<String> = of(pair.old).into_iter().map(|(_, what)| what).collect();
+    let place = |fault: &Fault| (fault.path.clone(), fault.finding.reason.clone());
+    let known: BTreeSet<(Path, String)> = of(pair.old).iter().map(place).collect();
     let mut refused = of(pair.new);
-    // The rules of schemas report defaults, at the edit that made them wrong.
-    refused.retain(|(_, what)| !known.contains(what) && !what.starts_with("has a default at"));
-    let fault = |(path, what): (String, String)| {
-        // Items of lists have other indexes on the other side.
-        let keys = ir::steps(&path).into_iter().map_while(|step| match step {
-            ir::Step::Key(key) => Some(Step::Key(key)),
-            ir::Step::Index(_) => None,
-        });
-        Fault::new(&pair.id, &REFUSED, what, keys.collect())
+    refused.retain(|fault| !known.contains(&place(fault)));
+    // One reason against a default is enough.
+    refused
+        .dedup_by(|next, fault| next.finding.rule == &DEFAULT_REFUSED && next.path == fault.path);
+    refused
+}
+
+/// Returns the fault of an object that the API server rejects.
+fn rejected(id: &Identity, object: Option<&Json>, refusal: &passes::Refusal) -> Fault {
+    let path = ir::steps(&refusal.path);
+    let versions = items(object, &["spec", "versions"]);
+    // Items of lists have other indexes on the other side; versions of CRDs have names.
+    let steps = path.iter().map_while(|step| match step {
+        ir::Step::Key(key) => Some(Step::Key(key.clone())),
+        ir::Step::Index(at) => {
+            refusal.default.as_ref().map(|_| named(text(versions.get(*at), &["name"])))
+        }
+    });
+    let steps: Vec<Step> = steps.collect();
+    let Some(why) = &refusal.default else {
+        return Fault::new(id, &REFUSED, refusal.what.clone(), steps);
     };
-    refused.into_iter().map(fault).collect()
+    let keyword = Path(steps.clone()).with(Step::Key("default".to_owned()));
+    let field = schema_field(&keyword).map(|(_, field)| field).unwrap_or_default();
+    let schema = object.and_then(|object| ir::value_at(object, &path));
+    let default = schema.and_then(|schema| schema.get("default"));
+    let default = display_value(default.unwrap_or(&Json::Null));
+    Fault::new(id, &DEFAULT_REFUSED, format!("{field}: default {default}: {why}"), steps)
 }
 
 /// Returns the fields that a controller sets.

@@ -15,7 +15,7 @@ use crate::embedded;
 use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
-use crate::read::{CONTAINERS, at, entries, items, keys, pod_keys, pod_spec};
+use crate::read::{CONTAINERS, at, entries, items, keys, named, pod_keys, pod_spec};
 use crate::{Identity, Rule};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -155,13 +155,12 @@ impl<'j> ComparedPart<'j> {
     /// Returns the items of a list that both sides have, by name.
     fn items(&self, of: Part, list: &str) -> Vec<Self> {
         let name = |item: &'j Json| item.get("name").and_then(Json::as_str);
-        let named = |old| Some((name(old)?, old));
+        let twin = |old| Some((name(old)?, old));
         let twins: HashMap<&str, &Json> =
-            items(self.old, &[list]).iter().filter_map(named).collect();
+            items(self.old, &[list]).iter().filter_map(twin).collect();
         let part = |new| {
             let name = name(new)?;
-            let item = Step::Item(vec![("name".to_owned(), name.to_owned())]);
-            let path = [self.path.as_slice(), &keys(&[list]), &[item]].concat();
+            let path = [self.path.as_slice(), &keys(&[list]), &[named(name)]].concat();
             let is_container = of == Part::Container;
             let label = if is_container { format!("container {name}: ") } else { String::new() };
             Some(ComparedPart {

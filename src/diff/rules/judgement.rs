@@ -1,6 +1,7 @@
 //! The findings of the edits of an object. A finding about a field that may be missing on both sides
 //! belongs to the edit that is nearest to it.
 
+use super::crd_schema::DEFAULT_REFUSED;
 use crate::Finding;
 use crate::path::Step;
 use crate::tree::Edit;
@@ -51,7 +52,8 @@ impl<'e> Judgement<'e> {
             if findings.is_empty() {
                 findings.push(fallback(edit));
             }
-            findings.sort_by_key(|finding| finding.rule.class);
+            // A refused default first: the others of the edit matter only without it.
+            findings.sort_by_key(|Finding { rule, .. }| (rule.class, *rule != &DEFAULT_REFUSED));
         }
         self.findings
     }

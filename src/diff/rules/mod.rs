@@ -199,8 +199,6 @@ pub(super) struct PairContext<'s, 'a> {
     new_properties: crd_schema::NewProperties<'s>,
     /// Validations of a CRD.
     old_rules: crd_schema::OldRules,
-    /// Schemas of a CRD whose defaults are judged.
-    judged_defaults: crd_schema::JudgedDefaults,
     /// Webhooks of a webhook configuration.
     webhooks: webhook::Webhooks<'a>,
     /// Ports of a Service.
@@ -298,7 +296,6 @@ impl<'s, 'a> PairContext<'s, 'a> {
             new_values: chart::NewValues::of(edits_of(CHART_KIND)),
             new_properties: crd_schema::NewProperties::of(edits_of("CustomResourceDefinition")),
             old_rules: crd_schema::OldRules::default(),
-            judged_defaults: crd_schema::JudgedDefaults::default(),
             webhooks: webhook::Webhooks::of(pair),
             ports: service::Ports::of(pair),
         }

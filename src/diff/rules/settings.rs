@@ -7,10 +7,9 @@ use super::image::{self, Use, is_image};
 use super::object::ORDER;
 use super::workload::{ARGS, ARGS_TUNED, delta};
 use super::{RuleContext, found, listed, missing, rules};
-use crate::ir::Release;
+use crate::chart::single_map;
 use crate::path::Step;
 use crate::read::{at, entries, items, letters};
-use crate::yaml;
 use crate::{Finding, tree};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
@@ -258,7 +257,8 @@ const LINES: usize = 2;
 /// Compares two texts: returns true if they are equal or differ only in tuning, and the difference.
 fn text(key: &str, old: &str, new: &str) -> (bool, String) {
     let is_line = |text: &str| !text.trim_end().contains('\n');
-    if let (Some(before), Some(after)) = (document(old), document(new)) {
+    // A configuration file in YAML or JSON.
+    if let (Some(before), Some(after)) = (single_map(old), single_map(new)) {
         return parsed(&before, &after);
     }
     if is_line(old) && is_line(new) {
@@ -289,14 +289,6 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
 
 fn shown(lines: &[&&str]) -> String {
     listed(lines.iter().map(|line| plain(&json!(line))), LINES)
-}
-
-/// Returns a configuration file as a document: YAML or JSON with a map.
-fn document(text: &str) -> Option<Json> {
-    let documents = yaml::parse(text).ok()?;
-    let [document] = documents.as_slice() else { return None };
-    let document = Release::LITERAL.value(document);
-    document.is_object().then_some(document)
 }
 
 /// Compares two documents: returns true if they are equal or differ only in tuning, and the

@@ -9,7 +9,7 @@ use crate::identity::Pair;
 use crate::names::NAMES;
 use crate::path::Step;
 use crate::read::{
-    CONTAINERS, at, containers, is_true, items, keys, pod_keys, pod_spec, text, texts,
+    CONTAINERS, at, containers, is_true, items, keys, named, pod_keys, pod_spec, text, texts,
 };
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
@@ -266,7 +266,7 @@ fn facts(spec: &Json) -> Vec<Fact> {
     }
     for volume in items(spec, &["volumes"]) {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
-            let place = [keys(&["volumes"]), vec![named(volume)]].concat();
+            let place = [keys(&["volumes"]), vec![named(text(volume, &["name"]))]].concat();
             of_pod(&HOST, format!("pods mount `{path}` of their node"), false, place);
         }
     }
@@ -290,7 +290,7 @@ fn of_container(spec: &Json, list: &str, container: &Json, facts: &mut Vec<Fact>
     let context =
         Fields { own: container.get("securityContext"), pod: spec.get("securityContext") };
     let mut fact = |rule, what: String, usual, path: &[&str]| {
-        let path = [keys(&[list]), vec![named(container)], keys(path)].concat();
+        let path = [keys(&[list]), vec![named(text(container, &["name"]))], keys(path)].concat();
         facts.push(Fact { rule, who: text(container, &["name"]).to_owned(), what, usual, path });
     };
     for (rule, field, what, usual, has) in OF_CONTAINERS {
@@ -327,8 +327,4 @@ fn of_container(spec: &Json, list: &str, container: &Json, facts: &mut Vec<Fact>
             fact(&HOST, format!("uses port {number} of the node"), false, &["ports"]);
         }
     }
-}
-
-fn named(item: &Json) -> Step {
-    Step::Item(vec![("name".to_owned(), text(item, &["name"]).to_owned())])
 }

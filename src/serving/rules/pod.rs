@@ -193,8 +193,8 @@ fn refused(
     }
 
     const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
-    for (path, what) in passes::refused_values(json).into_iter().chain(checked.unsupported.clone())
-    {
+    let values = passes::refused_values(json).into_iter().map(|it| (it.path, it.what));
+    for (path, what) in values.chain(checked.unsupported.clone()) {
         let is_in_pod = path.starts_with(place.0);
         if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
             let path = path.replacen(place.0, place.1, 1);

@@ -11,7 +11,7 @@ mod refusals;
 mod refused_samples;
 mod workloads;
 
-pub use refusals::{refused, refused_values};
+pub use refusals::{Refusal, refused, refused_values};
 
 use super::Context;
 use crate::diag::Diagnostics;

@@ -13,7 +13,7 @@ mod pods;
 use super::super::check_types::{is_given, rejected};
 use crate::bundle::{TypeCheck, check_object};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{below, integer, list, text};
+use crate::fields::{below, integer, list, text, texts_of};
 use crate::ir::{
     Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
 };
@@ -21,15 +21,25 @@ use crate::overlay;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
+/// A thing of an object that the API server refuses.
+pub struct Refusal {
+    /// JSON path in the object.
+    pub path: String,
+    /// Names what the object has at the path, for a sentence.
+    pub what: String,
+    /// Why a schema at the path refuses its own default.
+    pub default: Option<String>,
+}
+
 /// Collects the faults of one object.
 struct Faults<'a> {
     object: &'a Object,
-    found: Vec<(String, String)>,
+    found: Vec<Refusal>,
 }
 
 impl Faults<'_> {
     fn add(&mut self, path: impl Into<String>, what: impl Into<String>) {
-        self.found.push((path.into(), what.into()));
+        self.found.push(Refusal { path: path.into(), what: what.into(), default: None });
     }
 
     /// Reports the texts that come a second time.
@@ -43,31 +53,34 @@ impl Faults<'_> {
         for item in items {
             let message = format!("has duplicate {what} {item}");
             // A third one says nothing new.
-            if !seen.insert(item) && !self.found.iter().any(|(p, m)| p == path && *m == message) {
+            let is_known = |one: &Refusal| one.path == path && one.what == message;
+            if !seen.insert(item) && !self.found.iter().any(is_known) {
                 self.add(path, message);
             }
         }
     }
 }
 
-/// Returns values that the API server refuses in an object: JSON paths, and what the object at them has.
-pub fn refused(object: &Json) -> Vec<(String, String)> {
+/// Returns what the API server refuses of an object.
+pub fn refused(object: &Json) -> Vec<Refusal> {
     // CRDs are most of a chart, and have rules of their own in `diff`.
     let is_crd = object["kind"].as_str() == Some("CustomResourceDefinition");
     let types = if is_crd { TypeCheck::default() } else { check_object(object.clone()) };
     let missing = types.missing.iter().map(|it| (it.path.clone(), it.describe()));
-    missing.chain(types.unsupported).chain(refused_values(object)).collect()
+    let of_types = missing.chain(types.unsupported);
+    let of_types = of_types.map(|(path, what)| Refusal { path, what, default: None });
+    of_types.chain(refused_values(object)).collect()
 }
 
-/// Returns those that do not follow from the types of fields.
-pub fn refused_values(object: &Json) -> Vec<(String, String)> {
+/// Returns what does not follow from the types of fields.
+pub fn refused_values(object: &Json) -> Vec<Refusal> {
     match Value::from(object) {
         Value::Map(root) => faults(&Object::new(*root, Origin::Stub)),
         _ => Vec::new(),
     }
 }
 
-fn faults(object: &Object) -> Vec<(String, String)> {
+fn faults(object: &Object) -> Vec<Refusal> {
     let mut faults = Faults { object, found: Vec::new() };
     metadata(&mut faults, "", &object.root);
     match object.kind() {
@@ -95,7 +108,7 @@ fn faults(object: &Object) -> Vec<(String, String)> {
 /// Looks at every object of the bundle and of overlays.
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
-        for (path, what) in faults(object) {
+        for Refusal { path, what, .. } in faults(object) {
             let message = format!("{object} {what}");
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &path));
@@ -112,11 +125,6 @@ fn items<'v>(
     let path = format!("{path}.{key}");
     let items = list(holder.get(key)).iter().enumerate();
     items.map(move |(index, item)| (format!("{path}[{index}]"), item))
-}
-
-/// Returns the texts at `field` of the items of the list at a key of `holder`.
-fn texts_of<'v>(holder: &'v Value, key: &str, field: &str) -> impl Iterator<Item = &'v str> {
-    list(holder.get(key)).iter().filter_map(move |item| text(item, field))
 }
 
 /// Returns true for valid port names: a label of at most 15 characters with a letter and no two
@@ -203,7 +211,7 @@ fn service(faults: &mut Faults<'_>) {
         }
     }
 
-    faults.twice(".spec.ports", "port name", texts_of(spec, "ports", "name"));
+    faults.twice(".spec.ports", "port name", texts_of(spec.get("ports"), "name"));
     let with_protocol = |port: &Value| {
         let number = integer(port.get("port"))?;
         Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
@@ -341,8 +349,8 @@ fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     }
     let default = map.get("default").filter(|default| !default.is_null());
     for why in default.into_iter().flat_map(|default| overlay::refused(schema, default)) {
-        let message = format!("has a default at `{path}` that its own schema refuses: {why}");
-        faults.add(path.as_str(), message);
+        let what = format!("has a default at `{path}` that its own schema refuses: {why}");
+        faults.found.push(Refusal { path: path.clone(), what, default: Some(why) });
     }
 
     // One text for all paths: large CRDs have tens of thousands of schemas.

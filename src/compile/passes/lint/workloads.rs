@@ -2,7 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{integer, list};
+use crate::fields::{integer, list, texts_of};
 use crate::ir::{ImageParts, LASTING_WORKLOADS, Map, Object, Release, Unit, Value};
 use crate::source::Reference;
 use serde_json::Value as Json;
@@ -116,8 +116,7 @@ fn targets(
     let known: Vec<&str> = workloads(unit)
         .filter(|workload| labels(workload).is_some_and(|labels| selects(&labels)))
         .flat_map(Object::containers)
-        .flat_map(|container| list(container.get("ports")))
-        .filter_map(|port| port.get("name")?.as_str())
+        .flat_map(|container| texts_of(container.get("ports"), "name"))
         .collect();
     for (index, port) in list(service.at(&["spec", "ports"])).iter().enumerate() {
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
@@ -137,8 +136,7 @@ fn targets(
 pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
     for workload in workloads(unit) {
         for container in workload.containers() {
-            let variables =
-                list(container.get("env")).iter().filter_map(|item| item.get("name")?.as_str());
+            let variables = texts_of(container.get("env"), "name");
             let variables = variables.map(|name| format!("env var {name}"));
             let ports = list(container.get("ports")).iter().filter_map(|item| {
                 // One number may be used for TCP and for UDP.

@@ -2,9 +2,9 @@
 //!
 //! Kubernetes: `pkg/apis/core/validation`.
 
-use super::{Faults, is_port_name, items, metadata, texts_of};
+use super::{Faults, is_port_name, items, metadata};
 use crate::diag::suggest;
-use crate::fields::{integer, list, text};
+use crate::fields::{integer, list, text, texts_of};
 use crate::ir::{Value, is_label, pod_spec_keys, quantity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub(super) fn pods(faults: &mut Faults<'_>) {
         _ => &["Always"],
     };
     pod_fields(faults, &base, pod, policies);
-    let mut volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
+    let mut volumes: Vec<&str> = texts_of(pod.get("volumes"), "name").collect();
     faults.twice(&format!("{base}.volumes"), "volume", volumes.iter().copied());
     let claims = list(object.at(&["spec", "volumeClaimTemplates"])).iter();
     volumes.extend(claims.filter_map(|claim| claim.at(&["metadata", "name"])?.as_str()));
@@ -334,7 +334,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     for (key, what, field) in
         [("ports", "port name", "name"), ("volumeMounts", "mount path", "mountPath")]
     {
-        let texts = texts_of(container, key, field).filter(|text| !text.is_empty());
+        let texts = texts_of(container.get(key), field).filter(|text| !text.is_empty());
         faults.twice(&format!("{path}.{key}"), what, texts);
     }
 
