@@ -99,6 +99,9 @@ pub struct BundleFacts {
     pub related_images: Option<Json>,
 }
 
+/// Maximum number of rules that are filled in: each role may aggregate all others.
+const MOST_RULES: usize = 100_000;
+
 /// One side of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
@@ -122,6 +125,8 @@ pub struct Side {
     /// Objects that are there more than once, and true if with other content: then the first one is
     /// compared.
     pub duplicates: Vec<(Identity, bool)>,
+    /// ClusterRoles with the rules that a controller fills in, and none in the chart.
+    pub filled: BTreeSet<Identity>,
 }
 
 impl Side {
@@ -147,7 +152,40 @@ impl Side {
                 }
             }
         }
+        side.aggregate_roles();
         side
+    }
+
+    /// Fills in the rules of ClusterRoles that aggregate others of the side, as their controller does.
+    fn aggregate_roles(&mut self) {
+        let is_aggregated = |role: &Json| role.get("aggregationRule").is_some();
+        let roles = self.objects.iter().filter(|(id, _)| id.kind == "ClusterRole");
+        let (aggregated, parts): (Vec<_>, Vec<_>) =
+            roles.partition(|(_, role)| is_aggregated(role));
+
+        let mut left = MOST_RULES;
+        let mut filled: Vec<(Identity, Vec<Json>)> = Vec::new();
+        for (id, role) in aggregated {
+            let selectors = items(role, &["aggregationRule", "clusterRoleSelectors"]).iter();
+            let selectors = selectors.filter(|selector| selector.get("matchExpressions").is_none());
+            let is_part = |(_, part): &&(&Identity, &Json)| {
+                let labels = at(*part, &["metadata", "labels"]);
+                let has = |(key, value): (&String, &Json)| at(labels, &[key]) == Some(value);
+                selectors.clone().any(|selector| entries(selector, &["matchLabels"]).all(has))
+            };
+            let parts = parts.iter().filter(is_part);
+            let rules = parts.flat_map(|(_, part)| items(*part, &["rules"])).take(left);
+            filled.push((id.clone(), rules.cloned().collect()));
+            left -= filled.last().map_or(0, |(_, rules)| rules.len());
+        }
+
+        for (id, rules) in filled {
+            let Some(role) = self.objects.get_mut(&id) else { continue };
+            if role.get("rules").is_none() {
+                self.filled.insert(id);
+            }
+            role["rules"] = rules.into();
+        }
     }
 
     /// Returns the CRDs.

@@ -203,7 +203,7 @@ fn refused(pair: &Pair<'_>) -> Vec<Fault> {
 fn controlled(side: &Side) -> Vec<Fault> {
     let targets = Targets::of(side.objects.values());
     let mut faults = Vec::new();
-    for (id, object) in &side.objects {
+    for (id, object) in side.objects.iter().filter(|(id, _)| !side.filled.contains(id)) {
         for (controller, field, place) in targets.controlled(object) {
             let reason =
                 format!("{}: {}", path_of(&place).trim_start_matches('.'), controller.what);

@@ -9,7 +9,7 @@ use crate::read::{
     account, at, containers, entries, is_custom_kind, items, keys, letters, pod_keys, pod_spec,
     pod_template, text,
 };
-use crate::rules::rbac::EffectivePermissions;
+use crate::rules::rbac::{EffectivePermissions, SOME};
 use crate::rules::settings::{Arguments, Setting, of_line};
 use crate::rules::{account_subject, is_hook};
 use crate::{Identity, Rule, Side};
@@ -228,7 +228,8 @@ fn leases(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) ->
     let allowed = [("coordination.k8s.io", "leases"), ("", "configmaps"), ("", "endpoints")]
         .iter()
         .any(|(group, resource)| {
-            ["update", "patch"].iter().any(|verb| permissions.may(holder, group, resource, verb))
+            let may = |verb: &&str| permissions.may(holder, group, resource, SOME, verb);
+            ["update", "patch"].iter().any(may)
         });
     let text = "leader election is on, but the ServiceAccount may not update Leases";
     (!allowed).then(|| pod.fault(&LEASE, text, "serviceAccountName"))
@@ -348,7 +349,7 @@ pub(super) fn lost_apis(
             let lists =
                 |side: &EffectivePermissions<'_>, holder, (group, plural): &(&str, &str)| {
                     // A cache lists the objects once, and then watches them.
-                    ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, verb))
+                    ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, "", verb))
                 };
             let lost = |api: &&(&str, &str)| lists(before, had, api) && !lists(after, has, api);
             resources.iter().filter(lost).collect()

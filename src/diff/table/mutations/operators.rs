@@ -943,6 +943,65 @@ fn rbac() -> Vec<Mutation> {
             set("container/args", json!(["--metrics-bind-address=:8443"])),
             set("Role/rules/0/verbs", json!(["get"])),
         ]),
+        risky(
+            "bound to cluster-admin in place of its own role",
+            vec![
+                Patch::Delete("ClusterRoleBinding"),
+                Patch::Add(binding(
+                    "ClusterRoleBinding",
+                    "widget-admin",
+                    "cluster-admin",
+                    &["widget-operator"],
+                )),
+            ],
+            "rbac-escalation",
+            "it has all permissions",
+        ),
+        risky(
+            "bound to admin in place of its own role",
+            vec![
+                Patch::Delete("ClusterRoleBinding"),
+                Patch::Add(binding(
+                    "ClusterRoleBinding",
+                    "widget-admin",
+                    "admin",
+                    &["widget-operator"],
+                )),
+            ],
+            "rbac-subject-added",
+            "the chart does not say what the role allows, so that nothing is known to be lost",
+        ),
+        risky(
+            "bound to all ServiceAccounts of its namespace",
+            vec![set(
+                "ClusterRoleBinding/subjects/0",
+                json!({"kind": "Group", "name": "system:serviceaccounts:ns"}),
+            )],
+            "rbac-subject-added",
+            "the others have the permissions of the operator, which still has them",
+        ),
+        info(
+            "bound by its user name",
+            vec![set(
+                "ClusterRoleBinding/subjects/0",
+                json!({"kind": "User", "name": "system:serviceaccount:ns:widget-operator"}),
+            )],
+            "field-changed",
+            "it is the same ServiceAccount",
+        ),
+        risky(
+            "may update a Lease by its name",
+            vec![
+                set("Role/rules/0/verbs", json!(["create"])),
+                set(
+                    "Role/rules/1",
+                    json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+                        "resourceNames": ["widgets"], "verbs": ["get", "update"]}),
+                ),
+            ],
+            "rbac-lost",
+            "it is enough for leader election with this Lease",
+        ),
         breaking(
             "the binding removed",
             vec![Patch::Delete("ClusterRoleBinding")],
