@@ -225,6 +225,13 @@ fn services() -> Vec<Mutation> {
             "clusterIP is immutable",
         ),
         info(
+            "a headless Service that is no longer called one",
+            vec![unset("Service/spec/clusterIP")],
+            "field-changed",
+            "the API server keeps the address that a manifest leaves out, also `None`",
+        )
+        .from(vec![set("Service/spec/clusterIP", json!("None"))]),
+        info(
             "defaults of a Service written out",
             vec![
                 set("Service/spec/type", json!("ClusterIP")),

@@ -366,6 +366,7 @@ pub(super) fn admission() -> Vec<Sample> {
         fields(json!({"objectSelector": old}), json!({"objectSelector": new}))
     };
     let expression = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "Exists"}]});
+    let not_in = |values: &[&str]| json!({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": values}]});
     let service = |name: &str| json!({"clientConfig": {"service": {"name": name, "namespace": "ns", "path": "/x"}}});
     let change = |title, old: Json, new: Json| pair(title, [hooks(&[old]), hooks(&[new])]);
     let groups =
@@ -454,6 +455,7 @@ pub(super) fn admission() -> Vec<Sample> {
             ),
         ),
         pair("a timeout of more than the default", [timeout(json!(null)), timeout(json!(11))]),
+        pair("one more namespace that is excluded", selector(not_in(&["a"]), not_in(&["a", "b"]))),
         pair("another selected label", selector(expression("a"), expression("b"))),
         pair(
             "webhooks for a resource of each group",
