@@ -2,6 +2,9 @@
 
 use super::{Identity, values_schema};
 use crate::ir::UpgradeEdges;
+use crate::read::{at, entries, items, text};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,6 +145,7 @@ impl Side {
             Side { label: label.into(), chart, namespace: namespace.to_owned(), ..Side::default() };
         for mut object in objects {
             release_namespace(&mut object, namespace);
+            encode_string_data(&mut object);
             let id = Identity::of(&object);
             match side.objects.entry(id) {
                 Entry::Vacant(free) => {
@@ -275,5 +279,21 @@ fn release_namespace(object: &mut Json, namespace: &str) {
     if metadata.get("namespace").and_then(Json::as_str) == Some(namespace) {
         // `remove` would put the last key into its place, and edits are in the order of the object.
         metadata.shift_remove("namespace");
+    }
+}
+
+/// Moves the `stringData` of a Secret to its `data`, as the API server does.
+fn encode_string_data(object: &mut Json) {
+    if text(&*object, &["kind"]) != "Secret" || text(&*object, &["apiVersion"]) != "v1" {
+        return;
+    }
+    let Some(secret) = object.as_object_mut() else { return };
+    let Some(Json::Object(texts)) = secret.shift_remove("stringData") else { return };
+    let encoded = |(key, value): (String, Json)| match value {
+        Json::String(text) => (key, STANDARD.encode(text).into()),
+        other => (key, other),
+    };
+    if let Some(data) = secret.entry("data").or_insert(json!({})).as_object_mut() {
+        data.extend(texts.into_iter().map(encoded));
     }
 }

@@ -6,7 +6,7 @@
 
 mod table;
 
-pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE};
+pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE, TLS_UNVERIFIED};
 
 use super::judgement::Judgement;
 use super::{display_value, found};

@@ -187,7 +187,7 @@ rules! {
         "Check that the cluster has exactly one default.";
     /// TLS certificate is no longer verified.
     ///
-    /// Anyone who can answer for the Service is trusted.
+    /// Anyone who can answer for the server is trusted.
     TLS_UNVERIFIED "tls-verification-off" Risky(Escalation)
         "Check why verification is off.";
     /// Pod Security Standard of a namespace changed.
@@ -202,7 +202,7 @@ rules! {
     /// another identity.
     IDENTITY "cloud-identity-changed" Risky(Unavailable)
         "Check the annotations and pull secrets that your clusters need.";
-    /// Hosts, paths or TLS of an Ingress changed.
+    /// Hosts, paths, backends or TLS of an Ingress, route or Gateway changed.
     ///
     /// Addresses that are no longer routed fail for their clients.
     INGRESS "ingress-changed" Risky(Unavailable)
