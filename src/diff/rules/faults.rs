@@ -76,6 +76,12 @@ rules! {
     /// The API server rejects pods whose request is above the limit.
     ABOVE_LIMIT "request-above-limit" Breaking(UpgradeFails Fix)
         "Raise the limit, or lower the request.";
+    /// Autoscaler without the requests that it needs.
+    ///
+    /// A metric of type `Utilization` is relative to the requests of all containers: if one has no
+    /// request of the resource, the HorizontalPodAutoscaler does not scale (FailedGetResourceMetric).
+    NO_REQUEST "autoscaling-without-request" Risky(Unavailable)
+        "Set the request, or use the type `AverageValue`.";
     /// Pods without a token for the Kubernetes API.
     ///
     /// The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods

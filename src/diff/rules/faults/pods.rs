@@ -1,10 +1,11 @@
 //! Faults of pods: they are not created, do not start, or do not work.
 
 use super::{
-    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN, UNDECLARED,
+    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, NO_REQUEST, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
+    UNDECLARED,
 };
 use crate::identity::Pair;
-use crate::ir::{PodReference, pod_references, quantity};
+use crate::ir::{PodReference, group_of, pod_references, quantity};
 use crate::read::{
     account, at, containers, entries, is_custom_kind, items, keys, letters, pod_keys, pod_spec,
     pod_template, text,
@@ -96,7 +97,33 @@ pub(super) fn faults(
             faults.extend(resources(pod, container));
         }
     }
+    for (id, scaler) in side.objects.iter().filter(|(id, _)| id.kind == "HorizontalPodAutoscaler") {
+        utilization(id, scaler, pods, &mut faults);
+    }
     faults
+}
+
+/// Adds the faults of containers without the request that an autoscaler compares their usage with.
+fn utilization(id: &Identity, scaler: &Json, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
+    let target = |field: &str| text(scaler, &["spec", "scaleTargetRef", field]);
+    let group = group_of(target("apiVersion"));
+    let target = Identity::new(target("kind"), group, &id.namespace, target("name"));
+    let Some(pod) = pods.iter().find(|pod| *pod.id == target) else { return };
+
+    let metrics = items(scaler, &["spec", "metrics"]).iter();
+    for metric in metrics.filter_map(|m| m.get("resource").or_else(|| m.get("containerResource"))) {
+        let [resource, only] = ["name", "container"].map(|field| text(metric, &[field]));
+        let is_utilization = text(metric, &["target", "type"]) == "Utilization";
+        for container in items(pod.spec, &["containers"]).iter().filter(|_| is_utilization) {
+            let name = text(container, &["name"]);
+            // The request is that of the limit, if only that is set.
+            let has = |list| at(container, &["resources", list, resource]).is_some();
+            if (only.is_empty() || only == name) && !has("requests") && !has("limits") {
+                let text = format!("container {name}: no {resource} request, which {id} needs");
+                faults.push(pod.fault(&NO_REQUEST, text, "containers"));
+            }
+        }
+    }
 }
 
 /// Words in custom resources, in arguments and in environment variables. A Secret or ConfigMap whose

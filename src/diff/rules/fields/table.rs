@@ -46,6 +46,17 @@ rules! {
     ///
     /// Hooks of the container's lifecycle, or a longer time for shutting down.
     LIFECYCLE "pod-lifecycle-changed" Info;
+    /// Sidecar became an init container that must end.
+    ///
+    /// Without `restartPolicy: Always`, the other containers start only after the init container has
+    /// ended: while its program runs, the pod stays in its initialization.
+    SIDECAR "sidecar-must-end" Risky(Unavailable Watch)
+        "Check that the program ends.";
+    /// Pods wait for another condition.
+    ///
+    /// A pod is ready only after a controller has set the conditions of all of its readiness gates.
+    READINESS "readiness-gate-added" Risky(Unavailable Watch)
+        "Check which controller sets the condition.";
     /// Image must be on the node.
     ///
     /// With `imagePullPolicy: Never`, pods do not start on nodes without the image.

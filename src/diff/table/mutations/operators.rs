@@ -272,6 +272,43 @@ fn rollouts() -> Vec<Mutation> {
             "limit-lowered",
             "the container is throttled above it",
         ),
+        risky(
+            "a first limit of a device",
+            vec![set("container/resources/limits/example.com~1device", json!(1))],
+            "scheduling-narrowed",
+            "only nodes with the device fit",
+        ),
+        risky(
+            "no request to which an autoscaler compares the usage",
+            vec![set("container/resources", json!({"limits": {"memory": "512Mi"}}))],
+            "autoscaling-without-request",
+            "it does not scale without the request",
+        )
+        .from(vec![Patch::Add(object(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            "widgets",
+            json!({"spec": {"maxReplicas": 3,
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "widget-operator"},
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "target": {"type": "Utilization", "averageUtilization": 80}}}]}}),
+        ))]),
+        risky(
+            "a sidecar that became an init container",
+            vec![unset("pod/initContainers/0/restartPolicy")],
+            "sidecar-must-end",
+            "the pod waits for its end",
+        )
+        .from(vec![set(
+            "pod/initContainers",
+            json!([{"name": "proxy", "image": IMAGE, "restartPolicy": "Always"}]),
+        )]),
+        risky(
+            "a readiness gate",
+            vec![set("pod/readinessGates", json!([{"conditionType": "example.com/registered"}]))],
+            "readiness-gate-added",
+            "pods are not ready before the condition is true",
+        ),
         info(
             "a higher memory limit",
             vec![set("container/resources/limits/memory", json!("1Gi"))],
