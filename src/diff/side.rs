@@ -145,7 +145,6 @@ impl Side {
             Side { label: label.into(), chart, namespace: namespace.to_owned(), ..Side::default() };
         for mut object in objects {
             release_namespace(&mut object, namespace);
-            encode_string_data(&mut object);
             let id = Identity::of(&object);
             match side.objects.entry(id) {
                 Entry::Vacant(free) => {
@@ -156,8 +155,13 @@ impl Side {
                 }
             }
         }
-        side.aggregate_roles();
         side
+    }
+
+    /// Makes the objects those that the API server stores and its controllers complete.
+    pub(super) fn complete(&mut self) {
+        self.objects.values_mut().for_each(encode_string_data);
+        self.aggregate_roles();
     }
 
     /// Fills in the rules of ClusterRoles that aggregate others of the side, as their controller does.

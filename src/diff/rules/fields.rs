@@ -350,7 +350,8 @@ fn differences(old: &Json, new: &Json) -> String {
                 edits => super::listed(edits.iter().map(edited), 3),
             }
         }
-        _ => format!("{old} → {new}"),
+        _ if plain(old) == plain(new) => format!("{old} → {new}"),
+        _ => format!("{} → {}", plain(old), plain(new)),
     }
 }
 

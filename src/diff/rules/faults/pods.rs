@@ -240,7 +240,7 @@ fn token(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) -> 
     let projected = sources.any(|source| source.get("serviceAccountToken").is_some());
 
     // A ServiceAccount without permissions is no sign that the pod calls the API.
-    let is_granted = permissions.holder(&account_subject(pod.id, pod.spec)).is_some();
+    let is_granted = permissions.names(&account_subject(pod.id, pod.spec));
     let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
     (!projected && is_granted).then(|| pod.fault(&TOKEN, text, "automountServiceAccountToken"))
 }
@@ -259,7 +259,8 @@ fn leases(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) ->
             ["update", "patch"].iter().any(may)
         });
     let text = "leader election is on, but the ServiceAccount may not update Leases";
-    (!allowed).then(|| pod.fault(&LEASE, text, "serviceAccountName"))
+    let is_fault = !allowed && !permissions.is_unknown(holder);
+    is_fault.then(|| pod.fault(&LEASE, text, "serviceAccountName"))
 }
 
 /// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
@@ -371,7 +372,8 @@ pub(super) fn lost_apis(
         let (Some(old), Some(now)) = (old, account(&pair.id, pair.new)) else { continue };
         let lost = known.entry((old.clone(), now.clone())).or_insert_with(|| {
             // Renamed ServiceAccounts have their new name in the old permissions.
-            let had = before.holder(&old).or_else(|| before.holder(&now));
+            let bound = [&old, &now].into_iter().find(|account| before.names(account));
+            let had = before.holder(bound.unwrap_or(&old));
             let has = after.holder(&now);
             let lists =
                 |side: &EffectivePermissions<'_>, holder, (group, plural): &(&str, &str)| {
@@ -379,7 +381,7 @@ pub(super) fn lost_apis(
                     ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, "", verb))
                 };
             let lost = |api: &&(&str, &str)| lists(before, had, api) && !lists(after, has, api);
-            resources.iter().filter(lost).collect()
+            resources.iter().filter(|api| !after.is_unknown(has) && lost(api)).collect()
         });
         let template = pod_template(&pair.id.kind).unwrap_or_default();
         for (group, plural) in lost.iter() {

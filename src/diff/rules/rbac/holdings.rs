@@ -211,6 +211,11 @@ impl<'a> EffectivePermissions<'a> {
         self.subjects.get(subject).or_else(of_group).copied()
     }
 
+    /// Returns true if a binding names a subject, not only one of its groups.
+    pub(in crate::rules) fn names(&self, subject: &str) -> bool {
+        self.subjects.contains_key(subject)
+    }
+
     /// Returns the subjects of a role with the scopes of their bindings.
     pub(super) fn subjects_of(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
         let subjects = self.bindings.get(role).into_iter().flatten();
@@ -235,7 +240,7 @@ impl<'a> EffectivePermissions<'a> {
     }
 
     /// Returns true if a holder has a role whose permissions are not known.
-    fn is_unknown(&self, holder: Holder) -> bool {
+    pub(in crate::rules) fn is_unknown(&self, holder: Holder) -> bool {
         holder.is_some_and(|holder| self.unknown.contains(&holder))
     }
 
@@ -245,8 +250,8 @@ impl<'a> EffectivePermissions<'a> {
         scopes.is_some_and(|scopes| scopes.values().any(|roles| self.cover(roles, grant)))
     }
 
-    /// Returns true if a holder may use a verb on objects of a resource in any scope, as far as is
-    /// known: on objects of all names, or on [`SOME`].
+    /// Returns true if a holder may use a verb on objects of a resource in any scope: on objects of all
+    /// names, or on [`SOME`].
     pub(in crate::rules) fn may(
         &self,
         holder: Holder,
@@ -257,8 +262,7 @@ impl<'a> EffectivePermissions<'a> {
     ) -> bool {
         let [group, resource, verb] = [(0, group), (1, resource), (3, verb)]
             .map(|(list, entry)| self.entries.one(list, entry));
-        let grant = Grant { group, resource, name, verb, url: false };
-        self.is_unknown(holder) || self.somewhere(holder, &grant)
+        self.somewhere(holder, &Grant { group, resource, name, verb, url: false })
     }
 
     /// Returns true if one of these roles has a permission.
