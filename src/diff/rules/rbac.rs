@@ -188,17 +188,16 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
         findings.extend(losses(context, access, &lost));
     } else if context.pair.old.is_some() && context.pair.new.is_some() && !has_gains {
         let is_rule = keys.get(1) == Some(&"[]");
-        let place = if is_rule {
-            "this rule: no permission gained or lost"
-        } else {
-            "effective permissions unchanged"
+        let reason = match is_rule {
+            true => "this rule: no permission gained or lost",
+            false => "effective permissions unchanged",
         };
-        findings.push(found(&SAME, place));
+        findings.push(found(&SAME, reason));
     }
 }
 
-/// Returns the finding for permissions that a role no longer has; `None` if nobody can say whether its
-/// subjects have them by another role.
+/// Returns the finding for permissions that a role no longer has; `None` if its subjects may have them by
+/// roles whose permissions are not known.
 fn losses(
     context: &RuleContext<'_, '_>,
     access: &Access<'_>,
