@@ -297,7 +297,10 @@ fn encode_string_data(object: &mut Json) {
         Json::String(text) => (key, STANDARD.encode(text).into()),
         other => (key, other),
     };
-    if let Some(data) = secret.entry("data").or_insert(json!({})).as_object_mut() {
-        data.extend(texts.into_iter().map(encoded));
-    }
+    let mut data = match secret.shift_remove("data") {
+        Some(Json::Object(data)) => data,
+        _ => Map::new(),
+    };
+    data.extend(texts.into_iter().map(encoded));
+    secret.insert("data".to_owned(), data.into());
 }

@@ -221,7 +221,7 @@ const DASHBOARDS: [&str; 2] = ["grafana_dashboard", "console.openshift.io/dashbo
 /// Adds the finding for an edit of the content of a ConfigMap or Secret.
 pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-    let is_content = |map: &str| ["data", "stringData", "binaryData"].contains(&map);
+    let is_content = |map: &str| ["data", "binaryData"].contains(&map);
     let labels = at(context.pair.new, &["metadata", "labels"]);
     let is_dashboard = DASHBOARDS.iter().any(|label| at(labels, &[label]).is_some());
     let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {

@@ -211,7 +211,7 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
                 }
             }
             Some(object) => {
-                let content = ["data", "binaryData", "stringData"].into_iter();
+                let content = ["data", "binaryData"].into_iter();
                 let content = content.flat_map(|map| entries(object, &[map]));
                 let content: HashSet<&str> = content.map(|(key, _)| key.as_str()).collect();
                 // Something else may fill an object without content.
