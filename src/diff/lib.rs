@@ -269,6 +269,7 @@ impl ChangeSet {
 pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     side::add_charts(&mut old, &mut new);
     side::add_bundles(&mut old, &mut new);
+    [&mut old, &mut new].into_iter().for_each(Side::complete);
     redact::redact(&mut old, &mut new);
 
     let pairs = identity::pairs(&old, &new);

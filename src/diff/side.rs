@@ -2,6 +2,9 @@
 
 use super::{Identity, values_schema};
 use crate::ir::UpgradeEdges;
+use crate::read::{at, entries, items, text};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +102,9 @@ pub struct BundleFacts {
     pub related_images: Option<Json>,
 }
 
+/// Maximum number of rules that are filled in: each role may aggregate all others.
+const MOST_RULES: usize = 100_000;
+
 /// One side of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
@@ -122,6 +128,8 @@ pub struct Side {
     /// Objects that are there more than once, and true if with other content: then the first one is
     /// compared.
     pub duplicates: Vec<(Identity, bool)>,
+    /// ClusterRoles with the rules that a controller fills in, and none in the chart.
+    pub filled: BTreeSet<Identity>,
 }
 
 impl Side {
@@ -148,6 +156,44 @@ impl Side {
             }
         }
         side
+    }
+
+    /// Makes the objects those that the API server stores and its controllers complete.
+    pub(super) fn complete(&mut self) {
+        self.objects.values_mut().for_each(encode_string_data);
+        self.aggregate_roles();
+    }
+
+    /// Fills in the rules of ClusterRoles that aggregate others of the side, as their controller does.
+    fn aggregate_roles(&mut self) {
+        let is_aggregated = |role: &Json| role.get("aggregationRule").is_some();
+        let roles = self.objects.iter().filter(|(id, _)| id.kind == "ClusterRole");
+        let (aggregated, parts): (Vec<_>, Vec<_>) =
+            roles.partition(|(_, role)| is_aggregated(role));
+
+        let mut left = MOST_RULES;
+        let mut filled: Vec<(Identity, Vec<Json>)> = Vec::new();
+        for (id, role) in aggregated {
+            let selectors = items(role, &["aggregationRule", "clusterRoleSelectors"]).iter();
+            let selectors = selectors.filter(|selector| selector.get("matchExpressions").is_none());
+            let is_part = |(_, part): &&(&Identity, &Json)| {
+                let labels = at(*part, &["metadata", "labels"]);
+                let has = |(key, value): (&String, &Json)| at(labels, &[key]) == Some(value);
+                selectors.clone().any(|selector| entries(selector, &["matchLabels"]).all(has))
+            };
+            let parts = parts.iter().filter(is_part);
+            let rules = parts.flat_map(|(_, part)| items(*part, &["rules"])).take(left);
+            filled.push((id.clone(), rules.cloned().collect()));
+            left -= filled.last().map_or(0, |(_, rules)| rules.len());
+        }
+
+        for (id, rules) in filled {
+            let Some(role) = self.objects.get_mut(&id) else { continue };
+            if role.get("rules").is_none() {
+                self.filled.insert(id);
+            }
+            role["rules"] = rules.into();
+        }
     }
 
     /// Returns the CRDs.
@@ -238,4 +284,23 @@ fn release_namespace(object: &mut Json, namespace: &str) {
         // `remove` would put the last key into its place, and edits are in the order of the object.
         metadata.shift_remove("namespace");
     }
+}
+
+/// Moves the `stringData` of a Secret to its `data`, as the API server does.
+fn encode_string_data(object: &mut Json) {
+    if text(&*object, &["kind"]) != "Secret" || text(&*object, &["apiVersion"]) != "v1" {
+        return;
+    }
+    let Some(secret) = object.as_object_mut() else { return };
+    let Some(Json::Object(texts)) = secret.shift_remove("stringData") else { return };
+    let encoded = |(key, value): (String, Json)| match value {
+        Json::String(text) => (key, STANDARD.encode(text).into()),
+        other => (key, other),
+    };
+    let mut data = match secret.shift_remove("data") {
+        Some(Json::Object(data)) => data,
+        _ => Map::new(),
+    };
+    data.extend(texts.into_iter().map(encoded));
+    secret.insert("data".to_owned(), data.into());
 }

@@ -592,7 +592,7 @@ fn an_image_is_told_by_what_differs() {
 fn another_role_is_a_gain() {
     let side = |role: &str| one(binding("ClusterRoleBinding", "b", role, &["sa"]));
     let codes = found(&diff(side("view"), side("cluster-admin")));
-    assert!(codes.contains("rbac-subject-added") && codes.contains("immutable-field"), "{codes:?}");
+    assert!(codes.contains("rbac-escalation") && codes.contains("immutable-field"), "{codes:?}");
 }
 
 #[test]

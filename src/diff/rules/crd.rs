@@ -2,11 +2,13 @@
 //! [`super::crd_schema`]. They follow sigs.k8s.io/crdify, which OLM v1 runs before an upgrade.
 
 use super::fields::plain;
-use super::{RuleContext, crd_schema, display_value, found, listed, not_in, rules};
+use super::{PairContext, RuleContext, crd_schema, display_value, found, listed, not_in, rules};
+use crate::identity::Pair;
 use crate::path::Step;
 use crate::read::{self, at, is_true, items};
-use crate::{Finding, Placement};
-use serde_json::Value as Json;
+use crate::tree::Edit;
+use crate::{Class, Finding, Placement};
+use serde_json::{Value as Json, json};
 
 rules! {
     /// CustomResourceDefinition removed.
@@ -170,11 +172,7 @@ fn removed(context: &RuleContext<'_, '_>, old: &Json) -> String {
 
 /// Returns the finding for a change of `spec.conversion`.
 fn conversion(context: &RuleContext<'_, '_>) -> Finding {
-    let [old, new] = [context.pair.old, context.pair.new].map(|crd| {
-        let strategy = at(crd, &["spec", "conversion", "strategy"]).and_then(Json::as_str);
-        // The default of apiextensions.k8s.io/v1.
-        strategy.unwrap_or("None")
-    });
+    let [old, new] = [context.pair.old, context.pair.new].map(strategy);
     let reason = if old == new {
         format!("settings of conversion strategy `{new}` changed")
     } else {
@@ -186,12 +184,51 @@ fn conversion(context: &RuleContext<'_, '_>) -> Finding {
     found(if is_lost { &CONVERSION_REMOVED } else { &CONVERSION }, reason)
 }
 
+/// Returns the strategy of conversion between the versions of a CRD.
+fn strategy(crd: Option<&Json>) -> &str {
+    // The default of apiextensions.k8s.io/v1.
+    at(crd, &["spec", "conversion", "strategy"]).and_then(Json::as_str).unwrap_or("None")
+}
+
+/// Returns the findings for stored objects that the API server reads as objects of another storage
+/// version: without a webhook that converts them, as if the old storage version had become the new one.
+fn of_stored_objects(context: &RuleContext<'_, '_>, name: &str) -> Vec<Finding> {
+    let stored = |crd: Option<&Json>| {
+        let mut versions = items(crd, &["spec", "versions"]).iter();
+        let mut version = versions.find(|version| is_true(*version, &["storage"]))?.clone();
+        version["name"] = json!("stored");
+        Some(json!({"spec": {"versions": [version]}}))
+    };
+    let sides = (stored(context.pair.old), stored(context.pair.new));
+    let (Some(old), Some(new)) = &sides else { return Vec::new() };
+    if strategy(context.pair.new) != "None" {
+        return Vec::new();
+    }
+
+    let pair = Pair { old: Some(old), new: Some(new), ..context.pair.clone() };
+    let (edits, _) = crate::effective_edits(&pair);
+    let of = PairContext::new(context.sides, &pair, &edits);
+    let mut findings = Vec::new();
+    let in_schema = |edit: &&Edit| edit.path.keys().contains(&"openAPIV3Schema");
+    for edit in edits.iter().filter(in_schema) {
+        crd_schema::add_findings(&RuleContext { edit, of: &of }, &mut findings);
+    }
+    findings.retain(|finding| finding.rule.class != Class::Info);
+    findings
+        .iter_mut()
+        .for_each(|finding| finding.reason += &format!(", in stored objects read as {name}"));
+    findings
+}
+
 /// Returns the findings for an edit of a version.
 fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
     let edit = context.edit;
     let Some(step @ Step::Item(_)) = context.steps().get(2) else { return Vec::new() };
     let name = display_value(&Json::String(step.label()));
-    let stored = || found(&STORAGE_MOVED, format!("storage version is now {name}"));
+    let stored = || {
+        let moved = found(&STORAGE_MOVED, format!("storage version is now {name}"));
+        [vec![moved], of_stored_objects(context, &name)].concat()
+    };
     let it = |rule, predicate: &str| found(rule, format!("{name} {predicate}"));
 
     let finding = match (rest, &edit.old, &edit.new) {
@@ -206,12 +243,14 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
         ([], None, Some(new)) => {
             let served = if is_true(new, &["served"]) { "" } else { ", not served" };
             let mut findings = vec![found(&VERSION_ADDED, format!("new version {name}{served}"))];
-            findings.extend(is_true(new, &["storage"]).then(stored));
+            if is_true(new, &["storage"]) {
+                findings.extend(stored());
+            }
             return findings;
         }
         (["served"], Some(Json::Bool(true)), _) => it(&NOT_SERVED, "is no longer served"),
         // The other version loses the flag in the same upgrade; one finding is enough.
-        (["storage"], _, Some(Json::Bool(true))) => stored(),
+        (["storage"], _, Some(Json::Bool(true))) => return stored(),
         (["deprecated"], _, Some(Json::Bool(true))) => it(&DEPRECATED, "is deprecated"),
         // The message is the vendor's text, and the values show it.
         (["deprecationWarning"], old, new) => {

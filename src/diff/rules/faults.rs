@@ -77,6 +77,12 @@ rules! {
     /// The API server rejects pods whose request is above the limit.
     ABOVE_LIMIT "request-above-limit" Breaking(UpgradeFails Fix)
         "Raise the limit, or lower the request.";
+    /// Autoscaler without the requests that it needs.
+    ///
+    /// A metric of type `Utilization` is relative to the requests of all containers: if one has no
+    /// request of the resource, the HorizontalPodAutoscaler does not scale (FailedGetResourceMetric).
+    NO_REQUEST "autoscaling-without-request" Risky(Unavailable)
+        "Set the request, or use the type `AverageValue`.";
     /// Pods without a token for the Kubernetes API.
     ///
     /// The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods
@@ -224,7 +230,7 @@ fn rejected(id: &Identity, object: Option<&Json>, refusal: &passes::Refusal) -> 
 fn controlled(side: &Side) -> Vec<Fault> {
     let targets = Targets::of(side.objects.values());
     let mut faults = Vec::new();
-    for (id, object) in &side.objects {
+    for (id, object) in side.objects.iter().filter(|(id, _)| !side.filled.contains(id)) {
         for (controller, field, place) in targets.controlled(object) {
             let reason =
                 format!("{}: {}", path_of(&place).trim_start_matches('.'), controller.what);

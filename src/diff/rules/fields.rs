@@ -6,9 +6,10 @@
 
 mod table;
 
-pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE};
+pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, ROUTING, TABLE, TLS_UNVERIFIED};
 
 use super::judgement::Judgement;
+use super::workload::delta;
 use super::{display_value, found};
 use crate::defaults::default_of;
 use crate::embedded;
@@ -16,6 +17,7 @@ use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
 use crate::read::{CONTAINERS, at, entries, items, keys, named, pod_keys, pod_spec};
+use crate::tree::{self, Edit};
 use crate::{Identity, Rule};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -62,6 +64,8 @@ enum When {
     Raised,
     /// The quantity is ten times as high or more.
     Multiplied,
+    /// The new list has all items of the old one, and more.
+    Extended,
     /// The old list or map has an item that the new one does not have.
     Loses,
     /// The new list or map has an item that the old one does not have.
@@ -266,8 +270,11 @@ impl When {
             }
             When::Multiplied => numbers.is_some_and(|(before, after)| after >= 10.0 * before),
             When::Raised => numbers.is_some_and(|(before, after)| after > before),
+            When::Extended if before.is_none() || missing(before, after).is_some() => false,
             When::Loses => return missing(before, after).map(|gone| format!("removed {gone}")),
-            When::Gains => return missing(after, before).map(|came| format!("added {came}")),
+            When::Gains | When::Extended => {
+                return missing(after, before).map(|came| format!("added {came}"));
+            }
             When::GainsItem(item) => {
                 let has = |list| items(list, &[]).iter().any(|one| one == item);
                 has(after) && !has(before)
@@ -288,7 +295,62 @@ impl When {
             }
             value => value.map_or("unset".to_owned(), plain),
         };
-        holds.then(|| format!("{} → {}", shown(before), shown(after)))
+        holds.then(|| match (before, after) {
+            (Some(before), Some(after)) if are_cut(before, after) => differences(before, after),
+            _ => format!("{} → {}", shown(before), shown(after)),
+        })
+    }
+}
+
+/// Returns a change of a value as text: `1 → 2`.
+pub(super) fn change(old: Option<&Json>, new: Option<&Json>) -> String {
+    match (old, new) {
+        (Some(old), Some(new)) if are_cut(old, new) => differences(old, new),
+        (Some(old), Some(new)) => format!("{} → {}", plain(old), plain(new)),
+        (None, new) => format!("added {}", new.map(plain).unwrap_or_default()),
+        (Some(old), None) => format!("removed {}", plain(old)),
+    }
+}
+
+/// Returns an edit as text: `spec.replicas: 1 → 2`.
+pub(super) fn edited(edit: &Edit) -> String {
+    let path = edit.path.to_string();
+    format!("{}: {}", path.trim_start_matches('.'), change(edit.old.as_ref(), edit.new.as_ref()))
+}
+
+/// Returns true if two values look the same, or if only the start of one would be shown.
+fn are_cut(old: &Json, new: &Json) -> bool {
+    let [old, new] = [old, new].map(plain);
+    old == new || old.ends_with('…') || new.ends_with('…')
+}
+
+/// Returns where two values differ.
+fn differences(old: &Json, new: &Json) -> String {
+    match (old, new) {
+        (Json::String(old), Json::String(new)) => {
+            let mut pairs = old.char_indices().zip(new.chars());
+            let first = pairs.find(|((_, old), new)| old != new);
+            let start = first.map_or(old.len().min(new.len()), |((start, _), _)| start);
+            let dots = if start == 0 { "" } else { "…" };
+            let [old, new] =
+                [old, new].map(|text| plain(&format!("{dots}{}", &text[start..]).into()));
+            format!("{old} → {new}")
+        }
+        (Json::Array(_), Json::Array(_)) | (Json::Object(_), Json::Object(_)) => {
+            let edits = tree::edits(old, new);
+            match edits.as_slice() {
+                [whole] if whole.path.steps().is_empty() => {
+                    let (gone, came) = (super::not_in(old, new), super::not_in(new, old));
+                    match (gone.as_slice(), came.as_slice()) {
+                        ([gone], [came]) => change(Some(gone), Some(came)),
+                        _ => delta(Some(old), Some(new)),
+                    }
+                }
+                edits => super::listed(edits.iter().map(edited), 3),
+            }
+        }
+        _ if plain(old) == plain(new) => format!("{old} → {new}"),
+        _ => format!("{} → {}", plain(old), plain(new)),
     }
 }
 

@@ -104,7 +104,10 @@ pub(super) fn changed(place: &str, old: &str, new: &str, usage: Use) -> Vec<Find
             let digest = image.digest.filter(|_| same_tag);
             shortened(digest.or(image.tag).or(image.digest).unwrap_or("no tag"))
         };
-        let reason = format!("{place}: {} → {}", part(&before), part(&after));
+        let reason = match part(&before) == part(&after) {
+            true => format!("{place}: {old} → {new}, the same image"),
+            false => format!("{place}: {} → {}", part(&before), part(&after)),
+        };
         let older = is_older(before.tag, after.tag);
         vec![found(if older { &OLDER } else { changed }, reason)]
     };
@@ -121,12 +124,24 @@ pub(super) fn changed(place: &str, old: &str, new: &str, usage: Use) -> Vec<Find
 
 /// Returns true if both tags are versions and the new one is earlier.
 fn is_older(old: Option<&str>, new: Option<&str>) -> bool {
-    let versions = old.and_then(version).zip(new.and_then(version));
-    versions.is_some_and(|(old, new)| new < old)
+    let Some((old, new)) = old.zip(new) else { return false };
+    let versions = version(old).zip(version(new));
+    let is_earlier = || pre_release(old).zip(pre_release(new)).is_some_and(|(old, new)| new < old);
+    versions.is_some_and(|(old, new)| new < old || new == old && is_earlier())
 }
 
-/// Returns the numbers of a tag such as `v1.2.3` or `1.2.3-ubi9`, without pre-releases, whose order
-/// is not known for tags. A date or build number alone is no version.
+/// Returns the name and number of a pre-release, such as `1.0.0-rc.2`; of other suffixes, the order is
+/// not known.
+fn pre_release(tag: &str) -> Option<(&str, u64)> {
+    let (_, suffix) = tag.split_once('-')?;
+    let end = suffix.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(suffix.len());
+    let (name, number) = suffix.split_at(end);
+    let number = number.trim_start_matches(['.', '-']).parse().ok()?;
+    ["", "alpha", "beta", "rc"].contains(&name).then_some((name, number))
+}
+
+/// Returns the numbers of a tag such as `v1.2.3` or `1.2.3-ubi9`. A date or build number alone is no
+/// version.
 fn version(tag: &str) -> Option<[u64; 3]> {
     let tag = tag.strip_prefix('v').unwrap_or(tag);
     // Tags have suffixes of many kinds (`-ubi9`, `-rc.1`); only what is before them is compared.
@@ -255,6 +270,12 @@ mod tests {
             ("1.9.0", "1.9", false),
             ("1.9.0", "1.10.0", false),
             ("1.9.0", "1.9.0-rc1", false),
+            ("1.9.0-rc.2", "v1.9.0-rc.1", true),
+            ("1.9.0-rc10", "1.9.0-rc9", true),
+            ("1.9.0-rc9", "1.9.0-rc10", false),
+            ("1.9.0-beta.1", "1.9.0-alpha.2", true),
+            ("1.9.0-202402", "1.9.0-202401", true),
+            ("1.9.0-ubi9", "1.9.0-ubi8", false),
             ("20240102", "20230101", false),
             ("stable", "1.0", false),
         ] {

@@ -370,15 +370,8 @@ impl RuleContext<'_, '_> {
 
     /// Returns the edit as text: `spec.replicas: 1 → 2`.
     fn change(&self) -> String {
-        let label = self.label();
-        match (&self.edit.old, &self.edit.new) {
-            (None, Some(new)) => format!("{label}: added {}", fields::plain(new)),
-            (Some(old), None) => format!("{label}: removed {}", fields::plain(old)),
-            (Some(old), Some(new)) => {
-                format!("{label}: {} → {}", fields::plain(old), fields::plain(new))
-            }
-            (None, None) => label,
-        }
+        let change = fields::change(self.edit.old.as_ref(), self.edit.new.as_ref());
+        format!("{}: {change}", self.label())
     }
 }
 

@@ -17,7 +17,8 @@ rules! {
         "Check what creates the object now; if nothing does, create it yourself before the upgrade.";
     /// Object with data removed.
     ///
-    /// Helm deletes the object on the upgrade, with its data unless a reclaim policy retains it.
+    /// Helm deletes the object on the upgrade, or a controller deletes the claims of a StatefulSet's
+    /// pods. Data is lost unless a reclaim policy retains it.
     DATA "data-removed" Breaking(DataLost BackUp)
         "Before the upgrade, back up the data, or set the annotation `helm.sh/resource-policy: keep`.";
     /// Object removed from the chart and kept in the cluster.
@@ -155,6 +156,11 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         ([], Some(_), None) => removed(context, findings),
         ([], None, Some(new)) => added(context, new, findings),
         (["apiVersion"], Some(_), Some(_)) => findings.push(found(&API_VERSION, context.change())),
+        ([.., "insecureSkipVerify" | "insecureSkipTLSVerify"], old, Some(Json::Bool(true)))
+            if old.as_ref().is_none_or(|old| plain(old) != "true") =>
+        {
+            findings.push(found(&fields::TLS_UNVERIFIED, context.change()));
+        }
         ([], ..) => {}
         _ => findings.extend(refused::findings(context)),
     }

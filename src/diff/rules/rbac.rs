@@ -11,15 +11,15 @@ use super::{RuleContext, Sides, found, listed, object, rules};
 use crate::identity::Pair;
 use crate::permissions::{READ, WRITE, in_words};
 use crate::read;
-use crate::{Finding, Identity, Rule};
-use grants::{Grant, Grants, grants_of, role_grants};
+use crate::{Finding, Identity, Rule, Side};
+use grants::{EVERYTHING, Grant, Grants, grants_of, known_grants, role_grants};
 
 pub(in crate::rules) use grants::{Entries, entries};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub(in crate::rules) use holdings::EffectivePermissions;
+pub(in crate::rules) use holdings::{EffectivePermissions, SOME};
 use holdings::{Holder, Scope, bound, other_subjects, subject_name, subjects};
 
 rules! {
@@ -185,27 +185,42 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
         findings.extend(gains(context.sides, access, &gained));
     }
     if !lost.is_empty() {
-        findings.push(losses(context, access, &lost));
+        findings.extend(losses(context, access, &lost));
     } else if context.pair.old.is_some() && context.pair.new.is_some() && !has_gains {
-        findings.push(found(&SAME, "effective permissions unchanged"));
+        let is_rule = keys.get(1) == Some(&"[]");
+        let reason = match is_rule {
+            true => "this rule: no permission gained or lost",
+            false => "effective permissions unchanged",
+        };
+        findings.push(found(&SAME, reason));
     }
 }
 
-/// Returns the finding for permissions that a role no longer has.
-fn losses(context: &RuleContext<'_, '_>, access: &Access<'_>, lost: &[&Grant<'_>]) -> Finding {
+/// Returns the finding for permissions that a role no longer has; `None` if its subjects may have them by
+/// roles whose permissions are not known.
+fn losses(
+    context: &RuleContext<'_, '_>,
+    access: &Access<'_>,
+    lost: &[&Grant<'_>],
+) -> Option<Finding> {
     // Roles for users, which they bind themselves.
     if access.after.is_empty() {
         let reason = format!("no longer grants: {}; the chart does not bind it", summary(lost));
-        return found(&UNBOUND, reason);
+        return Some(found(&UNBOUND, reason));
     }
     // The subjects may hold the permission through another role of the chart.
+    let permissions = &context.sides.after;
     let loses = |(_, holder, scope, _): &&Subject<'_>, grant: &Grant<'_>| {
-        !context.sides.after.has(*holder, *scope, grant)
+        permissions.lacks(*holder, *scope, grant)
     };
     let any_lost = |subject: &&Subject<'_>| lost.iter().any(|grant| loses(subject, grant));
     let losers: Vec<&Subject<'_>> = access.after.iter().filter(any_lost).collect();
     if losers.is_empty() {
-        return found(&SAME, "permissions moved to other roles of the same subjects");
+        let has_all = |(_, holder, scope, _): &Subject<'_>| {
+            lost.iter().all(|grant| permissions.has(*holder, *scope, grant))
+        };
+        let reason = "permissions moved to other roles of the same subjects";
+        return access.after.iter().all(has_all).then(|| found(&SAME, reason));
     }
 
     let is_gone = |grant: &&&Grant<'_>| losers.iter().any(|subject| loses(subject, grant));
@@ -213,7 +228,7 @@ fn losses(context: &RuleContext<'_, '_>, access: &Access<'_>, lost: &[&Grant<'_>
     let names: BTreeSet<&str> = losers.iter().map(|(name, ..)| name.as_str()).collect();
     let reason = format!("{} can no longer {}", listed(names, 2), summary(&gone));
     let is_used = losers.iter().any(|(.., is_used)| *is_used);
-    found(if is_used { &LOST } else { &NARROWED }, reason)
+    Some(found(if is_used { &LOST } else { &NARROWED }, reason))
 }
 
 /// Prefix of the labels that aggregate a ClusterRole into another one.
@@ -417,16 +432,18 @@ fn unbound(context: &RuleContext<'_, '_>) -> Option<Finding> {
         _ => return None,
     };
     let (role, scope) = bound(old_id, old)?;
-    let is_kept = sides.new.objects.contains_key(&role);
-    let role = sides.old.objects.get(&role).filter(|_| is_kept)?;
+    if is_only_in(sides.old, sides.new, &role) {
+        return None;
+    }
 
-    let grants = role_grants(role, &sides.entries);
+    let known = known_grants(sides.old, &role, &sides.entries);
+    let grants = known.clone().unwrap_or_else(|| EVERYTHING.to_vec());
     let (mut losers, mut used) = (Vec::new(), false);
     let mut lost: BTreeSet<&Grant<'_>> = BTreeSet::new();
     for subject in gone {
         let holder = sides.after.holder(&subject);
         let missing: Vec<&Grant<'_>> =
-            grants.iter().filter(|grant| !sides.after.has(holder, scope, grant)).collect();
+            grants.iter().filter(|grant| sides.after.lacks(holder, scope, grant)).collect();
         if !missing.is_empty() {
             used |= sides.is_used(&subject);
             lost.extend(missing);
@@ -437,8 +454,23 @@ fn unbound(context: &RuleContext<'_, '_>) -> Option<Finding> {
         return None;
     }
     let lost: Vec<&Grant<'_>> = lost.into_iter().collect();
-    let reason = format!("{} can no longer {}{}", listed(&losers, 2), summary(&lost), place(scope));
+    let change = match known {
+        Some(_) => format!("can no longer {}{}", summary(&lost), place(scope)),
+        None => format!("is no longer bound to {}", elsewhere(&role, scope)),
+    };
+    let reason = format!("{} {change}", listed(&losers, 2));
     Some(found(if used { &LOST } else { &NARROWED }, reason))
+}
+
+/// Returns true if a role is on one side and not on the other: then its own finding is about its
+/// permissions.
+fn is_only_in(side: &Side, other: &Side, role: &Identity) -> bool {
+    side.objects.contains_key(role) && !other.objects.contains_key(role)
+}
+
+/// Returns a role whose permissions are not known, for the end of a sentence.
+fn elsewhere(role: &Identity, scope: Scope<'_>) -> String {
+    format!("{}/{}{}, which is not part of this chart", role.kind, role.name, place(scope))
 }
 
 /// The rule for the permissions that subjects gain from a binding, and the gain as a predicate; `None`
@@ -475,22 +507,24 @@ fn gain_of(
     scope: Scope<'_>,
     holders: &BTreeSet<Holder>,
 ) -> Gain {
-    let place = place(scope);
-    let Some(known) = sides.new.objects.get(role) else {
-        let name = format!("{}/{}", role.kind, role.name);
-        let change = format!("is now bound to {name}{place}, which is not part of this chart");
-        return Some((&SUBJECT, change));
+    let Some(grants) = known_grants(sides.new, role, &sides.entries) else {
+        return Some((&SUBJECT, format!("is now bound to {}", elsewhere(role, scope))));
     };
     let has = |grant: &Grant<'_>| holders.iter().all(|h| sides.before.has(*h, scope, grant));
-    let grants = role_grants(known, &sides.entries);
     let gained: Vec<&Grant<'_>> = grants.iter().filter(|grant| !has(grant)).collect();
     if gained.is_empty() {
         return Some((&SAME, "already had all of its permissions".to_owned()));
     }
-    // Permissions of a new role are reported at the role.
-    sides.old.objects.get(role)?;
+    if is_only_in(sides.new, sides.old, role) {
+        return None;
+    }
     let somewhere = |grant: &Grant<'_>| holders.iter().all(|h| sides.before.somewhere(*h, grant));
     let wider = scope.is_none() && gained.iter().all(|grant| somewhere(grant));
-    let rule = if wider { &CLUSTER_SCOPE } else { &SUBJECT };
-    Some((rule, format!("can now {}{place}", summary(&gained))))
+    let escalates = gained.iter().any(|grant| KINDS[kind_of(grant, wider)] == &ESCALATION);
+    let rule = match (escalates, wider) {
+        (true, _) => &ESCALATION,
+        (_, true) => &CLUSTER_SCOPE,
+        _ => &SUBJECT,
+    };
+    Some((rule, format!("can now {}{}", summary(&gained), place(scope))))
 }

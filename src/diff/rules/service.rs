@@ -97,6 +97,9 @@ fn number(port: &Json) -> Option<(i64, String)> {
 /// do not remove it.
 fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
     let edit = context.edit;
+    if shape.last() == Some(&"[order]") {
+        return None;
+    }
     let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
     let missing = |object: &Lookup<'_>, others: &BTreeSet<(i64, String)>| {
         let mut ports: Vec<(i64, String)> = match context.steps().get(..3) {
@@ -121,6 +124,11 @@ fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
     }
     match *shape.last()? {
         "name" => Some(found(&PORT_RENAMED, context.change())),
+        // Names that swap their ports.
+        "port" | "protocol" => {
+            let reason = format!("{}, which had another name", context.change());
+            Some(found(&PORT_RENAMED, reason))
+        }
         // Without a number, the API server keeps the one that it has allocated.
         "nodePort" if edit.new.is_some() => Some(found(&fields::ROUTING, context.change())),
         _ => None,

@@ -2,7 +2,7 @@
 //!
 //! The content of a setting counts, not its place: the same change has the same class in all three.
 
-use super::fields::plain;
+use super::fields::{self, edited, plain};
 use super::image::{self, Use, is_image};
 use super::object::ORDER;
 use super::workload::{ARGS, ARGS_TUNED, delta};
@@ -220,7 +220,7 @@ const DASHBOARDS: [&str; 2] = ["grafana_dashboard", "console.openshift.io/dashbo
 /// Adds the finding for an edit of the content of a ConfigMap or Secret.
 pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-    let is_content = |map: &str| ["data", "stringData", "binaryData"].contains(&map);
+    let is_content = |map: &str| ["data", "binaryData"].contains(&map);
     let labels = at(context.pair.new, &["metadata", "labels"]);
     let is_dashboard = DASHBOARDS.iter().any(|label| at(labels, &[label]).is_some());
     let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {
@@ -265,7 +265,7 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
         let [before, after] = [old, new].map(|text| Setting::new(key, text.trim()));
         return (
             is_tuning([&before], [&after]),
-            format!("{} → {}", plain(&json!(old)), plain(&json!(new))),
+            fields::change(Some(&json!(old)), Some(&json!(new))),
         );
     }
 
@@ -279,7 +279,7 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
     let changed = !(gone.is_empty() && came.is_empty());
     let change = match (gone.as_slice(), came.as_slice()) {
         ([], []) => "the same lines in another order".to_owned(),
-        ([one], [other]) => format!("{} → {}", plain(&json!(one)), plain(&json!(other))),
+        ([one], [other]) => fields::change(Some(&json!(one)), Some(&json!(other))),
         (gone, []) => format!("removed {}", shown(gone)),
         ([], came) => format!("added {}", shown(came)),
         (gone, came) => format!("removed {}; added {}", shown(gone), shown(came)),
@@ -306,16 +306,7 @@ fn parsed(old: &Json, new: &Json) -> (bool, String) {
         is_tuning(&of(&edit.old), &of(&edit.new))
     });
 
-    let change = |edit: &tree::Edit| {
-        let path = edit.path.to_string();
-        let path = path.trim_start_matches('.');
-        match (&edit.old, &edit.new) {
-            (Some(old), Some(new)) => format!("{path}: {} → {}", plain(old), plain(new)),
-            (None, Some(new)) => format!("{path}: {} added", plain(new)),
-            _ => format!("{path} removed"),
-        }
-    };
-    (is_tuned, listed(edits.iter().map(change), LINES))
+    (is_tuned, listed(edits.iter().map(edited), LINES))
 }
 
 /// Returns the lines of a text without blanks at their ends, empty lines and comments.

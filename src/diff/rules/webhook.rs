@@ -7,8 +7,8 @@ use super::{RuleContext, display_value, found, listed, not_in, rules};
 use crate::Finding;
 use crate::identity::Pair;
 use crate::path::Step;
-use crate::read::{self, items};
-use serde_json::Value as Json;
+use crate::read::{self, items, text};
+use serde_json::{Value as Json, json};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -355,7 +355,18 @@ fn selector_parts(selector: Option<&Json>) -> Vec<String> {
             let labels = read::entries(map, &["matchLabels"]);
             let labels = labels
                 .map(|(key, value)| format!("`{key}={}`", value.as_str().unwrap_or_default()));
-            labels.chain(items(map, &["matchExpressions"]).iter().map(display_value)).collect()
+            let expressions = items(map, &["matchExpressions"]).iter().flat_map(|expression| {
+                let values = items(expression, &["values"]);
+                let of_each = values.iter().filter(|_| text(expression, &["operator"]) == "NotIn");
+                let each = |value: &Json| {
+                    let mut one = expression.clone();
+                    one["values"] = json!([value]);
+                    one
+                };
+                let each: Vec<Json> = of_each.map(each).collect();
+                if each.is_empty() { vec![expression.clone()] } else { each }
+            });
+            labels.chain(expressions.map(|expression| display_value(&expression))).collect()
         }
     }
 }

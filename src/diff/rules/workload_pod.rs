@@ -4,6 +4,7 @@
 //! at the edit that adds them.
 
 use super::judgement::Judgement;
+use super::object::DATA;
 use super::{found, rules};
 use crate::identity::Pair;
 use crate::names::NAMES;
@@ -101,6 +102,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
             || (new_here && by_gone.contains(fact.what.as_str()))
     };
 
+    claims_of_ordinals(pair, judgement);
     let base = keys(path);
     if let (Some(old), Some(new)) = (old, new) {
         claims_and_users(old, new, |path, finding| {
@@ -136,6 +138,38 @@ fn joined_capabilities(facts: Vec<Fact>) -> Vec<Fact> {
         fact.what = "keeps the default capabilities".to_owned();
     }
     joined
+}
+
+/// Adds the finding about the PersistentVolumeClaims of a StatefulSet's pods that are no longer there.
+fn claims_of_ordinals(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
+    let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
+    if pair.id.kind != "StatefulSet" || items(old, &["spec", "volumeClaimTemplates"]).is_empty() {
+        return;
+    }
+
+    let [(first, last), (new_first, new_last)] = [old, new].map(|set| {
+        let number = |keys: &[&str]| at(set, keys).and_then(Json::as_i64);
+        let first = number(&["spec", "ordinals", "start"]).unwrap_or(0);
+        let replicas = number(&["spec", "replicas"]).unwrap_or(1);
+        (first, first.saturating_add(replicas).saturating_sub(1))
+    });
+    if first > last || (new_first <= first && last <= new_last) {
+        return;
+    }
+
+    let policy = at(new, &["spec", "persistentVolumeClaimRetentionPolicy", "whenScaled"]);
+    let (rule, fate) = match policy.and_then(Json::as_str) {
+        Some("Delete") => (&DATA, "deleted (whenScaled: Delete)"),
+        _ => (&CLAIM, "no longer mounted"),
+    };
+    let shown = |first: i64, last: i64| match last < first {
+        true => "none".to_owned(),
+        false => format!("{first}–{last}"),
+    };
+    let (old, new) = (shown(first, last), shown(new_first, new_last));
+    let reason = format!("PersistentVolumeClaims of ordinals {old} → {new}: others are {fate}");
+    let field = if first == new_first { "replicas" } else { "ordinals" };
+    judgement.add(&keys(&["spec", field]), found(rule, reason));
 }
 
 /// Adds the findings about PersistentVolumeClaims that are no longer mounted, and about users and

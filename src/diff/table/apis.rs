@@ -412,10 +412,22 @@ pub(super) fn rbac() -> Vec<Case> {
         ),
         (
             "rbac-subject-added",
+            [none(), one(binding("ClusterRoleBinding", "b", "edit", &["sa"]))],
+            [
+                one(binding("ClusterRoleBinding", "b", "edit", &["sa"])),
+                one(binding("ClusterRoleBinding", "another-name", "edit", &["sa"])),
+            ],
+        ),
+        (
+            "rbac-escalation",
             [none(), one(binding("ClusterRoleBinding", "b", "cluster-admin", &["sa"]))],
             [
                 one(binding("ClusterRoleBinding", "b", "cluster-admin", &["sa"])),
-                one(binding("ClusterRoleBinding", "another-name", "cluster-admin", &["sa"])),
+                Of::Objects(vec![
+                    binding("ClusterRoleBinding", "b", "cluster-admin", &["sa"]),
+                    role("ClusterRole", "r", &[rule(&["*"], &["*"], &["*"])]),
+                    binding("ClusterRoleBinding", "c", "r", &["sa"]),
+                ]),
             ],
         ),
         ("rbac-narrowed", [bound(&[both()]), bound(&[get()])], [bound(&[get()]), bound(&[both()])]),

@@ -203,6 +203,12 @@ fn pods_that_use_the_api_need_a_token() {
         let shown = format!("{of_account} {of_pod} {other} {allowed}");
         assert_eq!(faults_of(json!({}), spec, others), expected, "{shown}");
     }
+
+    // What all accounts may do says nothing about one.
+    let mut others = [permission(), vec![account(off)]].concat();
+    others[1]["subjects"] = json!([{"kind": "Group", "name": "system:serviceaccounts"}]);
+    let spec = json!({"serviceAccountName": "sa"});
+    assert!(faults_of(json!({}), spec, others).is_empty());
 }
 
 /// Any lock is enough, and any verb that renews it.

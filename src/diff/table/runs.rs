@@ -255,8 +255,24 @@ pub(super) fn services() -> Vec<Case> {
         ),
         (
             "service-routing-changed",
+            [annotated("a", "true"), annotated("internal", "true")],
+            [annotated("a", "true"), annotated("internal", "false")],
+        ),
+        (
+            "service-exposed",
             [annotated("internal", "true"), annotated("a", "true")],
             [annotated("internal", "false"), annotated("a", "true")],
+        ),
+        (
+            "service-port-renamed",
+            [
+                ports(json!([{"name": "a", "port": 80}, {"name": "b", "port": 81}])),
+                ports(json!([{"name": "b", "port": 80}, {"name": "a", "port": 81}])),
+            ],
+            [
+                ports(json!([{"name": "a", "port": 80}, {"name": "b", "port": 81}])),
+                ports(json!([{"name": "b", "port": 81}, {"name": "a", "port": 80}])),
+            ],
         ),
         (
             "service-routing-changed",

@@ -80,8 +80,8 @@ fn texts_of_config_maps() {
         // Documents: by their places.
         ("a: 1\nb: 2", "b: 2\na: 1", tuned, "the same in another form"),
         ("a: {b: 1}", "a: {b: 2}", changed, "a.b: 1 → 2"),
-        ("a: {c: 1}", "a: {b: x, c: 1}", changed, "a.b: x added"),
-        ("a: {b: x, c: 1}", "a: {c: 1}", changed, "a.b removed"),
+        ("a: {c: 1}", "a: {b: x, c: 1}", changed, "a.b: added x"),
+        ("a: {b: x, c: 1}", "a: {c: 1}", changed, "a.b: removed x"),
         ("logLevel: info\nb: 1", "logLevel: debug\nb: 1", tuned, "logLevel: info → debug"),
         // Lines: without their order, blanks and comments.
         ("[x]\na=1\nb=2", "[x]\n  a=1\n\nb=2", tuned, "the same in another form"),

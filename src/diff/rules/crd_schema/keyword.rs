@@ -121,17 +121,23 @@ impl KeywordChange<'_> {
             "allOf" | "anyOf" | "oneOf" | "not" => self.of_combination(),
             "enum" => self.of_enum(),
             "required" => self.of_required(),
-            "minimum" | "minLength" | "minItems" | "minProperties" => self.of_bound(true),
-            "maximum" | "maxLength" | "maxItems" | "maxProperties" => self.of_bound(false),
+            "minimum" | "minLength" | "minItems" | "minProperties" | "maximum" | "maxLength"
+            | "maxItems" | "maxProperties" => self.of_bound(),
             "multipleOf" => self.of_factor(),
             "pattern" => self.of_pattern(),
             "format" => return self.of_format(),
             "default" => self.of_default(),
-            "exclusiveMinimum" | "exclusiveMaximum" if is_on(self.new) => {
-                (&RANGE, format!("new {keyword}, the bound is not allowed"))
+            "exclusiveMinimum" | "exclusiveMaximum" if !is_on(self.new) => {
+                (&LOOSENED, format!("{keyword} removed, the bound is allowed"))
             }
             "exclusiveMinimum" | "exclusiveMaximum" => {
-                (&LOOSENED, format!("{keyword} removed, the bound is allowed"))
+                let bound = if keyword == "exclusiveMinimum" { "minimum" } else { "maximum" };
+                // With another bound, the finding of the bound is about both.
+                let is_same = self.before.get(bound) == self.after.get(bound);
+                match is_same && self.is_narrower(bound) {
+                    true => (&RANGE, format!("new {keyword}, the bound is not allowed")),
+                    false => (&LOOSENED, format!("new {keyword}, all values stay valid")),
+                }
             }
             "nullable" if is_on(self.old) => (&NULLABLE, "null no longer allowed".to_owned()),
             "nullable" => (&LOOSENED, "null allowed".to_owned()),
@@ -249,19 +255,23 @@ impl KeywordChange<'_> {
         (&LOOSENED, "fewer required fields".to_owned())
     }
 
-    /// With `lower`, larger bounds are narrower.
-    fn of_bound(&self, lower: bool) -> Verdict {
-        let keyword = self.keyword;
-        let narrower = match (number(self.old), number(self.new)) {
-            (_, None) => false,
-            // A minimum length of 0 restricts nothing.
-            (None, Some(new)) => !(lower && keyword != "minimum" && new <= 0.0),
-            (Some(old), Some(new)) if lower => new > old,
-            (Some(old), Some(new)) => new < old,
-        };
+    fn of_bound(&self) -> Verdict {
         // A pattern may say the same.
-        let is_implied = || keyword.ends_with("Length") && self.texts() == Texts::StayAllowed;
-        (if narrower && !is_implied() { &RANGE } else { &LOOSENED }, self.change())
+        let is_implied = || self.keyword.ends_with("Length") && self.texts() == Texts::StayAllowed;
+        let is_narrower = self.is_narrower(self.keyword) && !is_implied();
+        (if is_narrower { &RANGE } else { &LOOSENED }, self.change())
+    }
+
+    /// Returns true if a bound, with its exclusion, allows less than before.
+    fn is_narrower(&self, keyword: &str) -> bool {
+        match [self.before, self.after].map(|schema| strictness(schema, keyword)) {
+            [_, None] => false,
+            // A minimum length of 0 restricts nothing.
+            [None, Some((new, _))] => {
+                keyword.ends_with("imum") || keyword.starts_with("max") || new > 0.0
+            }
+            [Some(old), Some(new)] => new > old,
+        }
     }
 
     /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
@@ -291,7 +301,8 @@ impl KeywordChange<'_> {
             Texts::Refused(text) => {
                 let shown = match text.as_str() {
                     "" => "the empty text".to_owned(),
-                    _ => display_value(&Json::String(text)),
+                    // A line break is no blank.
+                    _ => display_value(&Json::String(text.replace('\n', "\\n"))),
                 };
                 (&PATTERN, format!("{change}, which refuses {shown}"))
             }
@@ -404,6 +415,19 @@ impl KeywordChange<'_> {
 
 fn properties(value: &Json) -> impl Iterator<Item = (&String, &Json)> {
     value.as_object().into_iter().flatten()
+}
+
+/// Returns a bound so that one that allows less is larger: the number, negative for a maximum, and true
+/// if it is excluded. Of integers, the last one that is allowed.
+fn strictness(schema: &Json, keyword: &str) -> Option<(f64, bool)> {
+    let bound = number(schema.get(keyword))?;
+    let bound = if keyword.starts_with("max") { -bound } else { bound };
+    let is_excluded = is_true(schema, &[&format!("exclusiveM{}", &keyword[1..])]);
+    Some(match (schema.get("type") == Some(&json!("integer")), is_excluded) {
+        (true, true) => (bound.floor() + 1.0, false),
+        (true, false) => (bound.ceil(), false),
+        (false, _) => (bound, is_excluded),
+    })
 }
 
 fn number(value: Option<&Json>) -> Option<f64> {

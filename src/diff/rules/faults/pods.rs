@@ -1,15 +1,16 @@
 //! Faults of pods: they are not created, do not start, or do not work.
 
 use super::{
-    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN, UNDECLARED,
+    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, NO_REQUEST, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
+    UNDECLARED,
 };
 use crate::identity::Pair;
-use crate::ir::{PodReference, pod_references, quantity};
+use crate::ir::{PodReference, group_of, pod_references, quantity};
 use crate::read::{
     account, at, containers, entries, is_custom_kind, items, keys, letters, pod_keys, pod_spec,
     pod_template, text,
 };
-use crate::rules::rbac::EffectivePermissions;
+use crate::rules::rbac::{EffectivePermissions, SOME};
 use crate::rules::settings::{Arguments, Setting, of_line};
 use crate::rules::{account_subject, is_hook};
 use crate::{Identity, Rule, Side};
@@ -96,7 +97,33 @@ pub(super) fn faults(
             faults.extend(resources(pod, container));
         }
     }
+    for (id, scaler) in side.objects.iter().filter(|(id, _)| id.kind == "HorizontalPodAutoscaler") {
+        utilization(id, scaler, pods, &mut faults);
+    }
     faults
+}
+
+/// Adds the faults of containers without the request that an autoscaler compares their usage with.
+fn utilization(id: &Identity, scaler: &Json, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
+    let target = |field: &str| text(scaler, &["spec", "scaleTargetRef", field]);
+    let group = group_of(target("apiVersion"));
+    let target = Identity::new(target("kind"), group, &id.namespace, target("name"));
+    let Some(pod) = pods.iter().find(|pod| *pod.id == target) else { return };
+
+    let metrics = items(scaler, &["spec", "metrics"]).iter();
+    for metric in metrics.filter_map(|m| m.get("resource").or_else(|| m.get("containerResource"))) {
+        let [resource, only] = ["name", "container"].map(|field| text(metric, &[field]));
+        let is_utilization = text(metric, &["target", "type"]) == "Utilization";
+        for container in items(pod.spec, &["containers"]).iter().filter(|_| is_utilization) {
+            let name = text(container, &["name"]);
+            // The request is that of the limit, if only that is set.
+            let has = |list| at(container, &["resources", list, resource]).is_some();
+            if (only.is_empty() || only == name) && !has("requests") && !has("limits") {
+                let text = format!("container {name}: no {resource} request, which {id} needs");
+                faults.push(pod.fault(&NO_REQUEST, text, "containers"));
+            }
+        }
+    }
 }
 
 /// Words in custom resources, in arguments and in environment variables. A Secret or ConfigMap whose
@@ -184,7 +211,7 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
                 }
             }
             Some(object) => {
-                let content = ["data", "binaryData", "stringData"].into_iter();
+                let content = ["data", "binaryData"].into_iter();
                 let content = content.flat_map(|map| entries(object, &[map]));
                 let content: HashSet<&str> = content.map(|(key, _)| key.as_str()).collect();
                 // Something else may fill an object without content.
@@ -213,7 +240,7 @@ fn token(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) -> 
     let projected = sources.any(|source| source.get("serviceAccountToken").is_some());
 
     // A ServiceAccount without permissions is no sign that the pod calls the API.
-    let is_granted = permissions.holder(&account_subject(pod.id, pod.spec)).is_some();
+    let is_granted = permissions.names(&account_subject(pod.id, pod.spec));
     let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
     (!projected && is_granted).then(|| pod.fault(&TOKEN, text, "automountServiceAccountToken"))
 }
@@ -228,10 +255,12 @@ fn leases(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) ->
     let allowed = [("coordination.k8s.io", "leases"), ("", "configmaps"), ("", "endpoints")]
         .iter()
         .any(|(group, resource)| {
-            ["update", "patch"].iter().any(|verb| permissions.may(holder, group, resource, verb))
+            let may = |verb: &&str| permissions.may(holder, group, resource, SOME, verb);
+            ["update", "patch"].iter().any(may)
         });
     let text = "leader election is on, but the ServiceAccount may not update Leases";
-    (!allowed).then(|| pod.fault(&LEASE, text, "serviceAccountName"))
+    let is_fault = !allowed && !permissions.is_unknown(holder);
+    is_fault.then(|| pod.fault(&LEASE, text, "serviceAccountName"))
 }
 
 /// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
@@ -343,15 +372,16 @@ pub(super) fn lost_apis(
         let (Some(old), Some(now)) = (old, account(&pair.id, pair.new)) else { continue };
         let lost = known.entry((old.clone(), now.clone())).or_insert_with(|| {
             // Renamed ServiceAccounts have their new name in the old permissions.
-            let had = before.holder(&old).or_else(|| before.holder(&now));
+            let bound = [&old, &now].into_iter().find(|account| before.names(account));
+            let had = before.holder(bound.unwrap_or(&old));
             let has = after.holder(&now);
             let lists =
                 |side: &EffectivePermissions<'_>, holder, (group, plural): &(&str, &str)| {
                     // A cache lists the objects once, and then watches them.
-                    ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, verb))
+                    ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, "", verb))
                 };
             let lost = |api: &&(&str, &str)| lists(before, had, api) && !lists(after, has, api);
-            resources.iter().filter(lost).collect()
+            resources.iter().filter(|api| !after.is_unknown(has) && lost(api)).collect()
         });
         let template = pod_template(&pair.id.kind).unwrap_or_default();
         for (group, plural) in lost.iter() {

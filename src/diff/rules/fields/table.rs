@@ -46,6 +46,17 @@ rules! {
     ///
     /// Hooks of the container's lifecycle, or a longer time for shutting down.
     LIFECYCLE "pod-lifecycle-changed" Info;
+    /// Sidecar became an init container that must end.
+    ///
+    /// Without `restartPolicy: Always`, the other containers start only after the init container has
+    /// ended: while its program runs, the pod stays in its initialization.
+    SIDECAR "sidecar-must-end" Risky(Unavailable Watch)
+        "Check that the program ends.";
+    /// Pods wait for another condition.
+    ///
+    /// A pod is ready only after a controller has set the conditions of all of its readiness gates.
+    READINESS "readiness-gate-added" Risky(Unavailable Watch)
+        "Check which controller sets the condition.";
     /// Image must be on the node.
     ///
     /// With `imagePullPolicy: Never`, pods do not start on nodes without the image.
@@ -187,7 +198,7 @@ rules! {
         "Check that the cluster has exactly one default.";
     /// TLS certificate is no longer verified.
     ///
-    /// Anyone who can answer for the Service is trusted.
+    /// Anyone who can answer for the server is trusted.
     TLS_UNVERIFIED "tls-verification-off" Risky(Escalation)
         "Check why verification is off.";
     /// Pod Security Standard of a namespace changed.
@@ -202,7 +213,7 @@ rules! {
     /// another identity.
     IDENTITY "cloud-identity-changed" Risky(Unavailable)
         "Check the annotations and pull secrets that your clusters need.";
-    /// Hosts, paths or TLS of an Ingress changed.
+    /// Hosts, paths, backends or TLS of an Ingress, route or Gateway changed.
     ///
     /// Addresses that are no longer routed fail for their clients.
     INGRESS "ingress-changed" Risky(Unavailable)

@@ -1,9 +1,9 @@
 //! Permissions and their inclusion.
 
-use crate::Side;
 use crate::names::NAMES;
 use crate::read::{items, texts};
 use crate::rules::representatives::Representatives;
+use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 
@@ -29,6 +29,7 @@ impl Grant<'_> {
     /// `deployments.apps/scale`.
     pub(super) fn target(&self) -> String {
         let mut target = match (self.url, self.group, self.resource.split_once('/')) {
+            (true, ..) if self.resource == "*" => "non-resource URLs".to_owned(),
             (true, ..) | (_, "", _) => self.resource.to_owned(),
             (_, "*", _) if self.resource == "*" => "everything".to_owned(),
             (_, group, Some((resource, sub))) => format!("{resource}.{group}/{sub}"),
@@ -145,8 +146,13 @@ pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<
     for verb in verbs {
         for group in &groups {
             for resource in &resources {
+                // The API server does not know the name of an object that is created, nor those of a
+                // collection.
+                let is_nameless =
+                    ["create", "deletecollection"].contains(&verb) && !resource.contains('/');
                 let grant = |name| Grant { group, resource, name, verb, url: false };
-                grants.extend(names.iter().copied().map(grant));
+                let names = names.iter().filter(|name| name.is_empty() || !is_nameless);
+                grants.extend(names.copied().map(grant));
             }
         }
         for url in texts(rule, &["nonResourceURLs"]) {
@@ -159,4 +165,22 @@ pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<
 /// Returns the permissions of a role.
 pub(super) fn role_grants<'a>(role: &'a Json, entries: &Entries<'a>) -> Vec<Grant<'a>> {
     items(role, &["rules"]).iter().flat_map(|rule| grants_of(rule, entries)).collect()
+}
+
+/// All permissions.
+pub(super) const EVERYTHING: [Grant<'_>; 2] = [
+    Grant { group: "*", resource: "*", name: "", verb: "*", url: false },
+    Grant { group: "", resource: "*", name: "", verb: "*", url: true },
+];
+
+/// Returns the permissions of a role of a side, or of a role that every cluster has; `None` if they are
+/// not known.
+pub(super) fn known_grants<'a>(
+    side: &'a Side,
+    role: &Identity,
+    entries: &Entries<'a>,
+) -> Option<Vec<Grant<'a>>> {
+    let is_admin = role.kind == "ClusterRole" && role.name == "cluster-admin";
+    let in_chart = side.objects.get(role).map(|role| role_grants(role, entries));
+    in_chart.or_else(|| is_admin.then(|| EVERYTHING.to_vec()))
 }

@@ -1,6 +1,6 @@
 //! Effective permissions: the subjects of bindings and their roles.
 
-use super::grants::{Entries, Grant, Wildcards, role_grants};
+use super::grants::{Entries, Grant, Wildcards, known_grants};
 use crate::identity::Renamed;
 use crate::read::{items, text};
 use crate::{Identity, Side};
@@ -13,13 +13,34 @@ pub(super) type Scope<'a> = Option<&'a str>;
 
 /// Returns `ServiceAccount/namespace/name`, without the release namespace, or `User/name`.
 pub(super) fn subject_name(subject: &Json, release: &str) -> String {
-    let (name, namespace) = (text(subject, &["name"]), text(subject, &["namespace"]));
-    match text(subject, &["kind"]) {
-        kind @ "ServiceAccount" if !namespace.is_empty() && namespace != release => {
-            format!("{kind}/{namespace}/{name}")
-        }
-        kind => format!("{kind}/{name}"),
+    let [kind, name, namespace] = ["kind", "name", "namespace"].map(|key| text(subject, &[key]));
+    // The user name by which the API server knows a ServiceAccount.
+    let account = name.strip_prefix("system:serviceaccount:").filter(|_| kind == "User");
+    let (kind, namespace, name) = match account.and_then(|account| account.split_once(':')) {
+        Some((namespace, name)) => ("ServiceAccount", namespace, name),
+        None => (kind, namespace, name),
+    };
+    if kind == "ServiceAccount" && !namespace.is_empty() && namespace != release {
+        return format!("{kind}/{namespace}/{name}");
     }
+    format!("{kind}/{name}")
+}
+
+/// The group of all ServiceAccounts, as a subject.
+const ACCOUNTS: &str = "Group/system:serviceaccounts";
+
+/// Returns the groups that the API server puts a ServiceAccount into, and those that contain such a
+/// group, from the narrowest; empty for other subjects.
+fn groups(subject: &str, release: &str) -> Vec<String> {
+    let of_namespace = subject.strip_prefix("ServiceAccount/").map(|account| {
+        let namespace = account.split_once('/').map_or(release, |(namespace, _)| namespace);
+        format!("{ACCOUNTS}:{namespace}")
+    });
+    if of_namespace.is_none() && !subject.starts_with(ACCOUNTS) {
+        return Vec::new();
+    }
+    let wider = [ACCOUNTS, "Group/system:authenticated"].map(str::to_owned);
+    of_namespace.into_iter().chain(wider).collect()
 }
 
 pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
@@ -72,6 +93,13 @@ type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
 /// Number of a group of subjects with the same roles in the same scopes; `None` without roles.
 pub(in crate::rules) type Holder = Option<usize>;
 
+/// Name in a permission for an object of any name; no object has it.
+pub(in crate::rules) const SOME: &str = "/";
+
+/// Roles of every cluster that only let a server delegate authentication and authorization.
+const DELEGATION: [&str; 2] =
+    ["system:auth-delegator", "extension-apiserver-authentication-reader"];
+
 /// Bindings and effective permissions of all subjects of a side.
 pub(in crate::rules) struct EffectivePermissions<'a> {
     /// Holder of each subject.
@@ -80,6 +108,9 @@ pub(in crate::rules) struct EffectivePermissions<'a> {
     holders: Vec<RolesByScope<'a>>,
     /// Sorted numbers of the roles with each permission.
     grants: HashMap<Grant<'a>, Vec<usize>>,
+    /// Holders of roles whose permissions are not known.
+    unknown: HashSet<usize>,
+    release: &'a str,
     wildcards: Wildcards,
     entries: Rc<Entries<'a>>,
     bindings: Bindings<'a>,
@@ -106,10 +137,23 @@ impl<'a> EffectivePermissions<'a> {
             }
         }
 
+        let is_group = |(subject, _): &(&String, _)| subject.starts_with("Group/system:");
+        let groups_of_accounts = roles.iter().filter(is_group);
+        let of_groups: BTreeMap<String, RolesByScope<'a>> =
+            groups_of_accounts.map(|(group, scopes)| (group.clone(), scopes.clone())).collect();
+        for (subject, scopes) in &mut roles {
+            let groups = groups(subject, &side.namespace);
+            for (scope, more) in groups.iter().filter_map(|group| of_groups.get(group)).flatten() {
+                scopes.entry(*scope).or_default().extend(more);
+            }
+        }
+
         let mut permissions = EffectivePermissions {
             subjects: HashMap::new(),
             holders: Vec::new(),
             grants: HashMap::new(),
+            unknown: HashSet::new(),
+            release: &side.namespace,
             wildcards: Wildcards::default(),
             entries: Rc::clone(entries),
             bindings,
@@ -133,23 +177,43 @@ impl<'a> EffectivePermissions<'a> {
     }
 
     fn add_grants(&mut self, side: &'a Side) {
+        let mut unknown = BTreeSet::new();
         for (number, role) in self.bindings.keys().enumerate() {
-            let role = side.objects.get(role);
-            let grants = role.map(|role| role_grants(role, &self.entries)).unwrap_or_default();
+            let known = known_grants(side, role, &self.entries);
+            if known.is_none() && !DELEGATION.contains(&role.name.as_str()) {
+                unknown.insert(number);
+            }
+            let grants = known.unwrap_or_default();
             self.wildcards.add(&grants);
-            for grant in grants {
+            let named = grants.iter().filter(|grant| !grant.name.is_empty());
+            let of_some: Vec<Grant<'a>> =
+                named.map(|grant| Grant { name: SOME, ..*grant }).collect();
+            for grant in grants.into_iter().chain(of_some) {
                 let roles = self.grants.entry(grant).or_default();
                 if roles.last() != Some(&number) {
                     roles.push(number);
                 }
             }
         }
+
+        let has_unknown = |(_, roles): &(usize, &RolesByScope<'a>)| {
+            roles.values().any(|roles| !roles.is_disjoint(&unknown))
+        };
+        let holders = self.holders.iter().enumerate().filter(has_unknown);
+        self.unknown = holders.map(|(holder, _)| holder).collect();
     }
 
     /// Returns the holder of a subject. Subjects with the same roles share a holder, so each permission
-    /// is looked up once for all of them.
+    /// is looked up once for all of them. A ServiceAccount without bindings has those of its groups.
     pub(in crate::rules) fn holder(&self, subject: &str) -> Holder {
-        self.subjects.get(subject).copied()
+        let of_group =
+            || groups(subject, self.release).iter().find_map(|group| self.subjects.get(group));
+        self.subjects.get(subject).or_else(of_group).copied()
+    }
+
+    /// Returns true if a binding names a subject, not only one of its groups.
+    pub(in crate::rules) fn names(&self, subject: &str) -> bool {
+        self.subjects.contains_key(subject)
     }
 
     /// Returns the subjects of a role with the scopes of their bindings.
@@ -170,23 +234,35 @@ impl<'a> EffectivePermissions<'a> {
         held(None) || held(scope)
     }
 
+    /// Returns true if a holder does not have a permission, and no role whose permissions are not known.
+    pub(super) fn lacks(&self, holder: Holder, scope: Scope<'_>, grant: &Grant<'_>) -> bool {
+        !self.is_unknown(holder) && !self.has(holder, scope, grant)
+    }
+
+    /// Returns true if a holder has a role whose permissions are not known.
+    pub(in crate::rules) fn is_unknown(&self, holder: Holder) -> bool {
+        holder.is_some_and(|holder| self.unknown.contains(&holder))
+    }
+
     /// Returns true if a holder has a permission in any scope.
     pub(super) fn somewhere(&self, holder: Holder, grant: &Grant<'_>) -> bool {
         let scopes = holder.and_then(|holder| self.holders.get(holder));
         scopes.is_some_and(|scopes| scopes.values().any(|roles| self.cover(roles, grant)))
     }
 
-    /// Returns true if a holder may use a verb on a resource in any scope.
+    /// Returns true if a holder may use a verb on objects of a resource in any scope: on objects of all
+    /// names, or on [`SOME`].
     pub(in crate::rules) fn may(
         &self,
         holder: Holder,
         group: &str,
         resource: &str,
+        name: &str,
         verb: &str,
     ) -> bool {
         let [group, resource, verb] = [(0, group), (1, resource), (3, verb)]
             .map(|(list, entry)| self.entries.one(list, entry));
-        self.somewhere(holder, &Grant { group, resource, name: "", verb, url: false })
+        self.somewhere(holder, &Grant { group, resource, name, verb, url: false })
     }
 
     /// Returns true if one of these roles has a permission.
@@ -245,7 +321,7 @@ mod tests {
                 ("h", "ms", "v7", false),
                 ("h", "ls", "w", false),
             ] {
-                let may = permissions.may(holder, group, resource, verb);
+                let may = permissions.may(holder, group, resource, "", verb);
                 assert_eq!(may, is_held && expected, "{group} {resource} {verb}");
             }
         }

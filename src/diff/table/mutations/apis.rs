@@ -106,6 +106,44 @@ fn definitions() -> Vec<Mutation> {
             "crd-storage-moved",
             "the old operator may not read objects that are written now",
         ),
+        breaking(
+            "another storage version without a field",
+            vec![
+                set(&at("versions/0/storage"), json!(false)),
+                set(&at("versions/1/storage"), json!(true)),
+                set(
+                    &at("versions/1/schema/openAPIV3Schema"),
+                    json!({"type": "object", "properties": {"spec": {"type": "object"}}}),
+                ),
+            ],
+            "crd-property-removed",
+            "the API server prunes what it reads as the new version",
+        ),
+        info(
+            "a lower minimum that is excluded",
+            vec![
+                set("field/size/minimum", json!(0)),
+                set("field/size/exclusiveMinimum", json!(true)),
+            ],
+            "crd-loosened",
+            "1 is still the first integer",
+        ),
+        breaking(
+            "a minimum that is excluded",
+            vec![set("field/size/exclusiveMinimum", json!(true))],
+            "crd-range-narrowed",
+            "1 is refused",
+        ),
+        breaking(
+            "a minimum of 2 in place of 0, which was excluded",
+            vec![set("field/size/minimum", json!(2)), unset("field/size/exclusiveMinimum")],
+            "crd-range-narrowed",
+            "1 is refused",
+        )
+        .from(vec![
+            set("field/size/minimum", json!(0)),
+            set("field/size/exclusiveMinimum", json!(true)),
+        ]),
         info(
             "a version added",
             vec![set(

@@ -225,6 +225,13 @@ fn services() -> Vec<Mutation> {
             "clusterIP is immutable",
         ),
         info(
+            "a headless Service that is no longer called one",
+            vec![unset("Service/spec/clusterIP")],
+            "field-changed",
+            "the API server keeps the address that a manifest leaves out, also `None`",
+        )
+        .from(vec![set("Service/spec/clusterIP", json!("None"))]),
+        info(
             "defaults of a Service written out",
             vec![
                 set("Service/spec/type", json!("ClusterIP")),
@@ -417,6 +424,67 @@ fn objects() -> Vec<Mutation> {
             "anyone in the network path can answer",
         )
         .from(vec![api()]),
+        risky(
+            "a ServiceMonitor without TLS verification",
+            vec![set(
+                "ServiceMonitor/spec/endpoints/0/tlsConfig/insecureSkipVerify",
+                json!(true),
+            )],
+            "tls-verification-off",
+            "anyone in the network path can answer",
+        )
+        .from(vec![Patch::Add(object(
+            "monitoring.coreos.com/v1",
+            "ServiceMonitor",
+            "widgets",
+            json!({"spec": {"endpoints": [{"port": "https", "tlsConfig": {"insecureSkipVerify": false}}]}}),
+        ))]),
+        breaking(
+            "fewer pods of a StatefulSet that deletes their claims",
+            vec![set("StatefulSet/spec/replicas", json!(1))],
+            "data-removed",
+            "the claims are deleted with their data",
+        )
+        .from(vec![
+            stateful(),
+            set("StatefulSet/spec/replicas", json!(3)),
+            set(
+                "StatefulSet/spec/persistentVolumeClaimRetentionPolicy",
+                json!({"whenScaled": "Delete"}),
+            ),
+        ]),
+        risky(
+            "no pods of a StatefulSet that keeps their claims, instead of others",
+            vec![set("StatefulSet/spec/ordinals", json!({"start": 3}))],
+            "volume-claim-unused",
+            "the new pods have other claims",
+        )
+        .from(vec![stateful()]),
+        info(
+            "more pods of a StatefulSet",
+            vec![set("StatefulSet/spec/replicas", json!(2))],
+            "replicas-changed",
+            "all claims are mounted",
+        )
+        .from(vec![stateful()]),
+        risky(
+            "another host of a route",
+            vec![set("HTTPRoute/spec/hostnames", json!(["w.example.com"]))],
+            "ingress-changed",
+            "clients use the old host",
+        )
+        .from(vec![Patch::Add(object(
+            "gateway.networking.k8s.io/v1",
+            "HTTPRoute",
+            "widgets",
+            json!({"spec": {"hostnames": ["widgets.example.com"]}}),
+        ))]),
+        info(
+            "a Secret in another form",
+            vec![set("Secret/stringData", json!({"tls.crt": "a", "tls.key": "a"})), unset("Secret/data")],
+            "",
+            "the API server encodes it",
+        ),
         breaking(
             "other volume claims of a StatefulSet",
             vec![set(

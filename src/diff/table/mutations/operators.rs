@@ -272,6 +272,43 @@ fn rollouts() -> Vec<Mutation> {
             "limit-lowered",
             "the container is throttled above it",
         ),
+        risky(
+            "a first limit of a device",
+            vec![set("container/resources/limits/example.com~1device", json!(1))],
+            "scheduling-narrowed",
+            "only nodes with the device fit",
+        ),
+        risky(
+            "no request to which an autoscaler compares the usage",
+            vec![set("container/resources", json!({"limits": {"memory": "512Mi"}}))],
+            "autoscaling-without-request",
+            "it does not scale without the request",
+        )
+        .from(vec![Patch::Add(object(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            "widgets",
+            json!({"spec": {"maxReplicas": 3,
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "widget-operator"},
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "target": {"type": "Utilization", "averageUtilization": 80}}}]}}),
+        ))]),
+        risky(
+            "a sidecar that became an init container",
+            vec![unset("pod/initContainers/0/restartPolicy")],
+            "sidecar-must-end",
+            "the pod waits for its end",
+        )
+        .from(vec![set(
+            "pod/initContainers",
+            json!([{"name": "proxy", "image": IMAGE, "restartPolicy": "Always"}]),
+        )]),
+        risky(
+            "a readiness gate",
+            vec![set("pod/readinessGates", json!([{"conditionType": "example.com/registered"}]))],
+            "readiness-gate-added",
+            "pods are not ready before the condition is true",
+        ),
         info(
             "a higher memory limit",
             vec![set("container/resources/limits/memory", json!("1Gi"))],
@@ -946,6 +983,65 @@ fn rbac() -> Vec<Mutation> {
             set("container/args", json!(["--metrics-bind-address=:8443"])),
             set("Role/rules/0/verbs", json!(["get"])),
         ]),
+        risky(
+            "bound to cluster-admin in place of its own role",
+            vec![
+                Patch::Delete("ClusterRoleBinding"),
+                Patch::Add(binding(
+                    "ClusterRoleBinding",
+                    "widget-admin",
+                    "cluster-admin",
+                    &["widget-operator"],
+                )),
+            ],
+            "rbac-escalation",
+            "it has all permissions",
+        ),
+        risky(
+            "bound to admin in place of its own role",
+            vec![
+                Patch::Delete("ClusterRoleBinding"),
+                Patch::Add(binding(
+                    "ClusterRoleBinding",
+                    "widget-admin",
+                    "admin",
+                    &["widget-operator"],
+                )),
+            ],
+            "rbac-subject-added",
+            "the chart does not say what the role allows, so that nothing is known to be lost",
+        ),
+        risky(
+            "bound to all ServiceAccounts of its namespace",
+            vec![set(
+                "ClusterRoleBinding/subjects/0",
+                json!({"kind": "Group", "name": "system:serviceaccounts:ns"}),
+            )],
+            "rbac-subject-added",
+            "the others have the permissions of the operator, which still has them",
+        ),
+        info(
+            "bound by its user name",
+            vec![set(
+                "ClusterRoleBinding/subjects/0",
+                json!({"kind": "User", "name": "system:serviceaccount:ns:widget-operator"}),
+            )],
+            "field-changed",
+            "it is the same ServiceAccount",
+        ),
+        risky(
+            "may update a Lease by its name",
+            vec![
+                set("Role/rules/0/verbs", json!(["create"])),
+                set(
+                    "Role/rules/1",
+                    json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+                        "resourceNames": ["widgets"], "verbs": ["get", "update"]}),
+                ),
+            ],
+            "rbac-lost",
+            "it is enough for leader election with this Lease",
+        ),
         breaking(
             "the binding removed",
             vec![Patch::Delete("ClusterRoleBinding")],

@@ -89,7 +89,95 @@ pub(super) fn permissions() -> Vec<Sample> {
         let rule = json!({"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]});
         vec![object(RBAC, "ClusterRole", "r", json!({"aggregationRule": rule}))]
     };
+    let in_cluster = |name: &str| vec![binding("ClusterRoleBinding", "c", name, &["sa"])];
+    let for_subject = |subject: Json| {
+        let role_ref = json!({"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "r"});
+        let rest = json!({"subjects": [subject], "roleRef": role_ref});
+        vec![
+            role("ClusterRole", "r", std::slice::from_ref(&view)),
+            object(RBAC, "ClusterRoleBinding", "b", rest),
+        ]
+    };
+    let of_subject = |kind: &str, name: &str| for_subject(json!({"kind": kind, "name": name}));
+    let with_part = |label: &str, rule: &Json| {
+        let mut part = role("ClusterRole", "part", std::slice::from_ref(rule));
+        part["metadata"]["labels"] = json!({label: "true"});
+        let binding = binding("ClusterRoleBinding", "b", "r", &["sa"]);
+        [aggregating("in-r"), vec![part, binding]].concat()
+    };
+    let names = |verbs: &[&str], names: Json| {
+        let mut rule = rule(&[""], &["configmaps", "pods/exec"], verbs);
+        rule["resourceNames"] = names;
+        grants(&[rule])
+    };
     vec![
+        objects(
+            "cluster-admin in place of a role",
+            grants(&each_verb),
+            in_cluster("cluster-admin"),
+        ),
+        objects("a role of the cluster in place of one", grants(&each_verb), in_cluster("edit")),
+        objects(
+            "a role for delegation in place of one",
+            grants(&each_verb),
+            in_cluster("system:auth-delegator"),
+        ),
+        objects("a role of the cluster is no longer bound", in_cluster("edit"), Vec::new()),
+        objects(
+            "all accounts of a namespace",
+            for_subject(account("a")),
+            of_subject("Group", "system:serviceaccounts:ns"),
+        ),
+        objects(
+            "all accounts of another namespace",
+            for_subject(account("a")),
+            of_subject("Group", "system:serviceaccounts:other"),
+        ),
+        objects(
+            "all accounts for those of a namespace",
+            of_subject("Group", "system:serviceaccounts:other"),
+            of_subject("Group", "system:serviceaccounts"),
+        ),
+        objects(
+            "all users for all accounts",
+            of_subject("Group", "system:serviceaccounts"),
+            of_subject("Group", "system:authenticated"),
+        ),
+        objects(
+            "an account by its user name",
+            for_subject(account("a")),
+            of_subject("User", "system:serviceaccount:ns:a"),
+        ),
+        objects(
+            "an account of another namespace by its user name",
+            for_subject(account("a")),
+            of_subject("User", "system:serviceaccount:other:a"),
+        ),
+        objects(
+            "rules that moved to a role that is aggregated",
+            grants(std::slice::from_ref(&view)),
+            with_part("in-r", &view),
+        ),
+        objects(
+            "other rules of a role that is aggregated",
+            with_part("in-r", &view),
+            with_part("in-r", &secrets),
+        ),
+        objects(
+            "the label of a role that is aggregated",
+            with_part("in-r", &secrets),
+            with_part("in-no-role", &secrets),
+        ),
+        objects(
+            "verbs that have no names",
+            names(&["get"], json!(["a"])),
+            names(&["get", "create", "deletecollection", "list"], json!(["a"])),
+        ),
+        objects(
+            "a wildcard for rules, and another rule",
+            grants(&[view.clone(), secrets.clone()]),
+            grants(&[all(&["get", "list"]), secrets.clone()]),
+        ),
         objects(
             "a verb for a role without subjects",
             vec![role("Role", "r", &[rule(&["apps"], &["deployments"], &["get"])])],
@@ -278,6 +366,7 @@ pub(super) fn admission() -> Vec<Sample> {
         fields(json!({"objectSelector": old}), json!({"objectSelector": new}))
     };
     let expression = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "Exists"}]});
+    let not_in = |values: &[&str]| json!({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": values}]});
     let service = |name: &str| json!({"clientConfig": {"service": {"name": name, "namespace": "ns", "path": "/x"}}});
     let change = |title, old: Json, new: Json| pair(title, [hooks(&[old]), hooks(&[new])]);
     let groups =
@@ -366,6 +455,7 @@ pub(super) fn admission() -> Vec<Sample> {
             ),
         ),
         pair("a timeout of more than the default", [timeout(json!(null)), timeout(json!(11))]),
+        pair("one more namespace that is excluded", selector(not_in(&["a"]), not_in(&["a", "b"]))),
         pair("another selected label", selector(expression("a"), expression("b"))),
         pair(
             "webhooks for a resource of each group",

@@ -374,6 +374,11 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
     let sizes = || json!({"size": {"type": "integer"}, "other": {"type": "integer"}});
     vec![
         change(
+            "a pattern without line breaks",
+            text(None),
+            with(text(None), json!({"pattern": "^.*$"})),
+        ),
+        change(
             "a type for anything",
             json!({"x-kubernetes-preserve-unknown-fields": true}),
             keep(),

@@ -26,7 +26,27 @@ pub(super) fn pods() -> Vec<Sample> {
     };
     let budget =
         |spec: Json| one(object("policy/v1", "PodDisruptionBudget", "p", json!({"spec": spec})));
+    let terms = |list: Json| {
+        let required = json!({"nodeSelectorTerms": list});
+        let affinity = json!({"requiredDuringSchedulingIgnoredDuringExecution": required});
+        pod_spec(json!({"affinity": {"nodeAffinity": affinity}}))
+    };
+    let term = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "In", "values": ["a", "b", "c", "d"]}]});
+    let long = |end: &str| {
+        container(json!({"lifecycle": {"preStop": {"exec": {"command": ["x".repeat(90) + end]}}}}))
+    };
     vec![
+        pair(
+            "another term for nodes",
+            [terms(json!([term("a")])), terms(json!([term("a"), term("b")]))],
+        ),
+        pair(
+            "one term for nodes in place of another",
+            [terms(json!([term("a")])), terms(json!([term("b")]))],
+        ),
+        pair("a first term for nodes", [pod_spec(json!({})), terms(json!([term("a")]))]),
+        pair("two ends of a long text", [long("a"), long("b")]),
+        pair("Docker Hub by its name", [image("a:1"), image("docker.io/library/a:1")]),
         pair("an image of an init container", [init("r.io/i:1"), init("r.io/i:2")]),
         pair("a registry with a port", [image("r.io:5000/a:1"), image("r.io:5000/a:2")]),
         pair("a registry with a port and no tag", [image("r.io:5000/a:1"), image("r.io:5000/a")]),
