@@ -9,7 +9,7 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
     let additions =
         ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"];
     let loads = additions.iter().any(|name| variable(engine.container, name).is_some());
-    if loads || !matches!(engine.program, Program::Vllm | Program::Sglang) {
+    if loads || engine.program.table().is_none() {
         return None;
     }
 
@@ -66,13 +66,11 @@ pub(crate) fn rewrites(view: &View<'_>, rewrite: &Manifest, found: &mut Reporter
 
     for (rule, path) in items(rewrite.spec(), "rules", ".spec") {
         let mut found = found.inside(&format!("{path}.targets"));
-        for model in texts(rule, "targets", "modelRewrite") {
-            // The picker may send a rewritten request to any pod of the pool, so every one has
-            // to serve it.
-            let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
-            if model.is_empty() || is_placeholder(model) || !missing {
-                continue;
-            }
+        // The picker may send a rewritten request to any pod of the pool, so every one has to serve it.
+        let is_served = |model: &str| names.iter().all(|all| all.iter().any(|name| name == model));
+        let is_open = |model: &str| model.is_empty() || is_placeholder(model);
+        let models = texts(rule, "targets", "modelRewrite");
+        for model in models.filter(|model| !is_open(model) && !is_served(model)) {
             let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
             let message =
                 format!("{rewrite} rewrites to `{model}`, which pods of {pool} do not serve");

@@ -89,8 +89,7 @@ pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
 }
 
 /// Checks that Services in the manifests have the ports of the addresses that containers name.
-pub(crate) fn ports(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
-    let (view, template, container) = context;
+pub(crate) fn ports((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     let manifest = template.manifest;
     let aliases = || list(template.spec, "hostAliases").iter();
     let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
@@ -126,31 +125,26 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let leader = "LWS_LEADER_ADDRESS";
     let joins = template.size > 1 && words(engine.container).iter().any(|w| w.contains(leader));
     let name = hosts.find(is_of_cluster).or_else(|| joins.then(|| format!("${leader}")));
-    if let Some(name) = name {
-        let message = format!("in the network of its node, the pod does not resolve `{name}`");
-        found.push(message, "write `dnsPolicy: ClusterFirstWithHostNet`");
-    }
+    let Some(name) = name else { return };
+    let message = format!("in the network of its node, the pod does not resolve `{name}`");
+    found.push(message, "write `dnsPolicy: ClusterFirstWithHostNet`");
 }
 
 /// Checks that variables are above those that use them.
-pub(crate) fn order(view: &View<'_>, found: &mut Found) {
-    for pod in pods(view) {
-        // Variables of Secrets come before all others.
-        let is_plain = |(container, _): &Located<'_>| list(container, "envFrom").is_empty();
-        for (container, path) in pod.all_containers().into_iter().filter(is_plain) {
-            for (index, (variable, path)) in items(container, "env", &path).enumerate() {
-                let names = || texts(container, "env", "name");
-                let is_late = |late: &String| {
-                    names().skip(index + 1).any(|name| name == late)
-                        && !names().take(index).any(|name| name == late)
-                };
-                let used = expanded_names(text(variable, "value")).into_iter();
-                if let Some(late) = used.into_iter().find(is_late) {
-                    let name = text(variable, "name");
-                    let message = format!("`{name}` uses `$({late})`, which is defined after it");
-                    found.push(pod.owner, path, message, format!("move `{late}` above `{name}`"));
-                }
-            }
-        }
+pub(crate) fn order((_, _, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
+    // Variables of Secrets come before all others.
+    if !list(container, "envFrom").is_empty() {
+        return;
+    }
+    let names: Vec<&str> = texts(container, "env", "name").collect();
+    for (index, (variable, path)) in items(container, "env", "").enumerate() {
+        let (before, after) = (&names[..index], &names[index + 1..]);
+        let mut used = expanded_names(text(variable, "value")).into_iter();
+        let is_late =
+            |name: &String| after.contains(&name.as_str()) && !before.contains(&name.as_str());
+        let Some(late) = used.find(is_late) else { continue };
+        let name = text(variable, "name");
+        let message = format!("`{name}` uses `$({late})`, which is defined after it");
+        found.below(&path, message, format!("move `{late}` above `{name}`"));
     }
 }

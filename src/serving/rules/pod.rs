@@ -6,7 +6,6 @@ use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
-use crate::view::discovery::is_patch;
 use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
@@ -16,10 +15,18 @@ const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
-pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
+pub(crate) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
     let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
     view.templates.iter().filter(is_ours).chain(pickers)
+}
+
+/// Returns all containers of pods with their JSON paths.
+pub(crate) fn containers<'v>(
+    pods: impl Iterator<Item = &'v Template<'v>>,
+) -> impl Iterator<Item = (&'v Template<'v>, &'v Json, String)> {
+    let all = |pods: &'v Template<'v>| pods.all_containers().into_iter().map(move |c| (pods, c));
+    pods.flat_map(all).map(|(pods, (container, path))| (pods, container, path))
 }
 
 /// Checks the sizes of claims. Bundles ship none, so that their types are not known.
@@ -66,8 +73,7 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let has_free_name =
         manifest.group() == "rbac.authorization.k8s.io" || manifest.api_version() == "builtin";
     let name = manifest.name();
-    let is_open = name.is_empty()
-        || is_placeholder(name)
+    let is_open = is_placeholder(name)
         || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
         || name == name.to_uppercase();
     let is_in_dns = IN_DNS.contains(&(manifest.group(), manifest.kind()));
@@ -252,51 +258,46 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|_| view.is_generated) {
         unrequested(template, engine, found);
     }
-    for pods in pods(view) {
-        for (container, path) in pods.all_containers() {
-            let mut found = found.at(pods.owner, format!("{path}.resources"));
-            let names: BTreeSet<&str> =
-                pods::resources(container).map(|(_, name, _)| name).collect();
-            for name in names {
-                let amount = |group: &str| {
-                    let mut all = pods::resources(container);
-                    all.find(|one| (one.0, one.1) == (group, name)).map(|one| quantity(one.2))
-                };
-                // Resources of devices have a domain, and cannot be overcommitted.
-                let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
-                    || name.starts_with("hugepages-");
-                let mut devices = NAMES.accelerators.iter();
-                if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
-                    let message = format!("no node has the resource `{name}`");
-                    let finding = found.push(message, format!("did you mean `{near}`?"));
-                    finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
-                    continue;
-                }
-                let is_part =
-                    |group: &str| amount(group).flatten().is_some_and(|n| n.fract() > 0.0);
-                let message = match (amount("requests"), amount("limits")) {
-                    // Kubernetes API, validateResourceQuantityValue: "must be an integer".
-                    _ if is_device && (is_part("requests") || is_part("limits")) => {
-                        format!("`{name}` is not a whole number")
-                    }
-                    (Some(Some(_)), None) if is_device => {
-                        format!("`{name}` is requested without a limit")
-                    }
-                    (Some(Some(request)), Some(Some(limit))) if is_device && request != limit => {
-                        format!("requests and limits of `{name}` differ")
-                    }
-                    (Some(Some(request)), Some(Some(limit))) if request > limit => {
-                        format!("request of `{name}` exceeds its limit")
-                    }
-                    _ => continue,
-                };
-                let hint = if is_device {
-                    format!("set the same number of `{name}` in requests and limits")
-                } else {
-                    format!("raise the limit of `{name}`, or lower the request")
-                };
-                found.push(message, hint);
+    for (pods, container, path) in containers(pods(view)) {
+        let mut found = found.at(pods.owner, format!("{path}.resources"));
+        let mut amounts: BTreeMap<&str, BTreeMap<&str, Option<f64>>> = BTreeMap::new();
+        for (group, name, amount) in pods::resources(container) {
+            amounts.entry(name).or_default().insert(group, quantity(amount));
+        }
+        for (name, amounts) in amounts {
+            // Resources of devices have a domain, and cannot be overcommitted.
+            let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
+                || name.starts_with("hugepages-");
+            let mut devices = NAMES.accelerators.iter();
+            if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
+                let message = format!("no node has the resource `{name}`");
+                let finding = found.push(message, format!("did you mean `{near}`?"));
+                finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
+                continue;
             }
+            let [request, limit] = ["requests", "limits"].map(|group| amounts.get(group).copied());
+            let message = match (request, limit) {
+                // Kubernetes API, validateResourceQuantityValue: "must be an integer".
+                _ if is_device && amounts.values().flatten().any(|n| n.fract() > 0.0) => {
+                    format!("`{name}` is not a whole number")
+                }
+                (Some(Some(_)), None) if is_device => {
+                    format!("`{name}` is requested without a limit")
+                }
+                (Some(Some(request)), Some(Some(limit))) if is_device && request != limit => {
+                    format!("requests and limits of `{name}` differ")
+                }
+                (Some(Some(request)), Some(Some(limit))) if request > limit => {
+                    format!("request of `{name}` exceeds its limit")
+                }
+                _ => continue,
+            };
+            let hint = if is_device {
+                format!("set the same number of `{name}` in requests and limits")
+            } else {
+                format!("raise the limit of `{name}`, or lower the request")
+            };
+            found.push(message, hint);
         }
     }
 }
@@ -324,23 +325,19 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
         }
     }
     let pods = pods(view).filter(|pods| !pods.completed && pods.spec.get("resources").is_none());
-    for pods in pods {
-        let Some(counted) = counted.get(pods.manifest.namespace()) else { continue };
-        for (container, path) in pods.all_containers() {
-            // A limit is a request, too.
-            let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
-                let has = |of: &str| of == *group || of == "limits";
-                !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
-            };
-            if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
-                let container = text(container, "name");
-                let message =
-                    format!("{quota} counts {group}.{name}, which `{container}` does not set");
-                let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
-                let reason = "the API server rejects the pod, unless a LimitRange sets it";
-                finding.warning().why(reason, "Kubernetes docs, quotas");
-            }
-        }
+    for (pods, container, path) in containers(pods) {
+        // A limit is a request, too.
+        let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+            let has = |of: &str| of == *group || of == "limits";
+            !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
+        };
+        let counted = counted.get(pods.manifest.namespace()).into_iter().flatten();
+        let Some(((group, name), quota)) = counted.into_iter().find(is_missing) else { continue };
+        let name_of = text(container, "name");
+        let message = format!("{quota} counts {group}.{name}, which `{name_of}` does not set");
+        let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
+        let reason = "the API server rejects the pod, unless a LimitRange sets it";
+        finding.warning().why(reason, "Kubernetes docs, quotas");
     }
 }
 
@@ -418,14 +415,12 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
 pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(table) = engine.program.table() else { return };
+    let index = table.index(text(engine.container, "image"));
     let mut ports = match engine.program {
-        Program::Vllm => VLLM.env.names(None),
-        // Few releases have one.
-        Program::Sglang => {
-            let index = SGLANG.index(text(engine.container, "image"));
-            index.map(|index| SGLANG.env.names(Some(index))).unwrap_or_default()
-        }
-        Program::HuggingFace | Program::Other => return,
+        Program::Vllm => table.env.names(None),
+        // Few releases of SGLang have one.
+        _ => index.map(|_| table.env.names(index)).unwrap_or_default(),
     };
     ports.retain(|name| name.ends_with("_PORT"));
     for name in &ports {

@@ -17,8 +17,7 @@ pub(super) fn http_probes<'e>(
 
 /// Returns the flags of an engine with a server, if all are known.
 fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
-    let is_known = matches!(engine.program, Program::Vllm | Program::Sglang);
-    engine.known_flags().filter(|_| is_known && !engine.is_headless())
+    engine.known_flags().filter(|_| engine.program.table().is_some() && !engine.is_headless())
 }
 
 /// Returns true if a probe goes to another container of the pods, which answers for the engine.
@@ -126,8 +125,7 @@ fn least_seconds(model: Option<&str>, bits: f64, speed: f64) -> u64 {
 
 /// Checks that probes leave the engine time to load the model before it is restarted.
 pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
-        && accelerators(engine.container).is_some();
+    let loads = engine.program.table().is_some() && accelerators(engine.container).is_some();
     let budget = restarted_after(engine.container).filter(|_| loads && !engine.is_headless());
     let Some((budget, name)) = budget else { return };
     // Models on volumes have their name in what is served.
@@ -212,9 +210,8 @@ fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: 
 /// Returns the seconds that probes leave an engine until they restart it, and the probe that does.
 fn restarted_after(container: &Json) -> Option<(u64, &'static str)> {
     // Only the liveness probe restarts a container without a startup probe.
-    let (name, probe) = ["startupProbe", "livenessProbe"]
-        .into_iter()
-        .find_map(|name| Some((name, container.get(name).filter(|probe| probe.is_object())?)))?;
+    let of_name = |name| Some((name, container.get(name).filter(|probe| probe.is_object())?));
+    let (name, probe) = ["startupProbe", "livenessProbe"].into_iter().find_map(of_name)?;
     let number = |key: &str, usual: u64| probe.get(key).map_or(Some(usual), Json::as_u64);
     let delay = number("initialDelaySeconds", 0)?;
     let period = number("periodSeconds", 10)?.max(1);
