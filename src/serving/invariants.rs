@@ -175,25 +175,21 @@ fn each(view: &View<'_>, found: &mut Found, rule: fn(Context<'_>, &mut Reporter<
     }
 }
 
-/// Checks each of these containers by a rule, which reports at it.
-fn of_containers<'v>(
-    view: &'v View<'v>,
-    all: impl Iterator<Item = (&'v Template<'v>, &'v Json, String)>,
-    found: &mut Found,
-    rule: fn(ContainerContext<'_>, &mut Reporter<'_>),
-) {
-    for (template, container, path) in all {
+/// A rule for a container, which reports at it.
+type ContainerRule = fn(ContainerContext<'_>, &mut Reporter<'_>);
+
+/// Checks each long-running container by a rule.
+fn of_containers(view: &View<'_>, found: &mut Found, rule: ContainerRule) {
+    for (template, container, path) in view.containers() {
         rule((view, template, container), &mut found.at(template.owner, path));
     }
 }
 
-/// Checks each object of a kind by a rule, which reports at it.
-fn of_kind(
-    view: &View<'_>,
-    found: &mut Found,
-    kind: &str,
-    rule: fn(&View<'_>, &Manifest, &mut Reporter<'_>),
-) {
+/// A rule for an object, which reports at it.
+type ObjectRule = fn(&View<'_>, &Manifest, &mut Reporter<'_>);
+
+/// Checks each object of a kind by a rule.
+fn of_kind(view: &View<'_>, found: &mut Found, kind: &str, rule: ObjectRule) {
     for (owner, object) in view.of_kind(kind) {
         rule(view, object, &mut found.at(owner, ""));
     }
@@ -262,13 +258,13 @@ invariants! {
     ServingEngineFlags Error "engine.args"
         "vLLM, ModelConfig" |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
         "sources of the engine's release" rules::by_release::verdicts, "the engine fails to start";
-        "commands of vLLM and SGLang" |view, found| of_containers(view, view.containers(), found, rules::program::names), "the engine fails to start";
+        "commands of vLLM and SGLang" |view, found| of_containers(view, found, rules::program::names), "the engine fails to start";
     ServingEngineFlags Error "engine.image"
         "images of vLLM and SGLang, POSIX shell" rules::program::in_image, "the engine fails to start";
     ServingEngineFlags Warning "engine.args"
         "llm-d-router, core metrics" rules::program::metrics, "all pods have the same score";
     ServingRay Error "engine.image"
-        "lws#835" |view, found| of_containers(view, view.containers(), found, rules::join::ray), "the command is not found";
+        "lws#835" |view, found| of_containers(view, found, rules::join::ray), "the command is not found";
         "Ray, check of versions" rules::join::ray_releases, "the workers do not join";
     ServingStartup Error "topology"
         "lws#135" rules::group::startup, "leader and workers wait for each other";
@@ -276,7 +272,7 @@ invariants! {
         "lws webhook" rules::group::webhook, "the API server rejects the object";
         "LeaderWorkerSet API, vLLM's launch script" rules::group::members, "the group waits for members, or has none";
     ServingLeaderAddress Note "topology"
-        "lws#746" |view, found| of_containers(view, view.containers(), found, rules::group::leader_address), "the group restarts if a worker starts before the leader";
+        "lws#746" |view, found| of_containers(view, found, rules::group::leader_address), "the group restarts if a worker starts before the leader";
     ServingSidecar Error "prefill"
         "llm-d-router#329" rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image"
@@ -351,11 +347,11 @@ invariants! {
     ServingDestination Error "route.provider"
         "llm-d-router chart, DestinationRule" rules::extras::destination, "Istio does not trust the picker";
     ServingSelector Error "name"
-        "Kubernetes docs, Services" |view, found| of_containers(view, view.containers(), found, rules::addresses::ports), "connections fail";
+        "Kubernetes docs, Services" |view, found| of_containers(view, found, rules::addresses::ports), "connections fail";
     ServingAddress Error "pod"
         "Kubernetes docs, DNS for pods" |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
     ServingPod Error "engine.env"
-        "Kubernetes API, variables of containers" |view, found| of_containers(view, rules::pod::containers(rules::pod::pods(view)), found, rules::addresses::order), "the program gets the text instead of a value";
+        "Kubernetes API, variables of containers" rules::addresses::order, "the program gets the text instead of a value";
     ServingPod Error "pod"
         "Kubernetes docs, Pod Security Standards" rules::pod::standards, "the API server rejects the pod";
     ServingPod Error "engine.resources"
@@ -402,43 +398,41 @@ pub(super) fn check(
 ) {
     let start = diagnostics.mark();
     // All rules run before anything is reported: any of them may find that a file is incomplete.
-    let mut all: Vec<(&Invariant, Found)> = Vec::new();
+    let mut all: Vec<(&Invariant, Finding)> = Vec::new();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found { code: invariant.code, all: Vec::new() };
         (invariant.check)(view, &mut found);
-        all.push((invariant, found));
+        all.extend(found.all.into_iter().map(|finding| (invariant, finding)));
     }
     let file = |finding: &Finding| view.manifests[finding.owner].place.file.as_deref();
-    let each = all.iter().flat_map(|(_, found)| &found.all);
+    let each = all.iter().map(|(_, finding)| finding);
     let incomplete: BTreeSet<Option<&str>> =
         each.filter(|finding| finding.is_incomplete).map(file).collect();
 
-    for (invariant, found) in all {
-        for finding in found.all {
-            let severity = finding.severity.unwrap_or(invariant.severity);
-            // Warnings and notes stay: they do not depend on objects that the file leaves out.
-            if severity == Severity::Error && incomplete.contains(&file(&finding)) {
-                continue;
-            }
-            let manifest = &view.manifests[finding.owner];
-            let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
-            let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
-            let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
-            let hint = format!("{} ({reason}; {source})", finding.hint);
-            let code = finding.code.unwrap_or(invariant.code);
-            let diagnostic = Diagnostic::error(code, finding.message).hint(hint);
-            let diagnostic = Diagnostic { severity, ..diagnostic.at(Place { span, ..place }) };
-            // Leader and workers may share a template, and several templates a key of bundles.toml.
-            let place = &diagnostic.place;
-            let same = |known: &Diagnostic| {
-                let at_key = known.place.span.is_some() && known.place.span == place.span;
-                known.code == diagnostic.code
-                    && known.message == diagnostic.message
-                    && (at_key || known.place == *place)
-            };
-            if !diagnostics.since(start).iter().any(same) {
-                diagnostics.push(diagnostic);
-            }
+    for (invariant, finding) in all {
+        let severity = finding.severity.unwrap_or(invariant.severity);
+        // Warnings and notes stay: they do not depend on objects that the file leaves out.
+        if severity == Severity::Error && incomplete.contains(&file(&finding)) {
+            continue;
+        }
+        let manifest = &view.manifests[finding.owner];
+        let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
+        let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
+        let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
+        let hint = format!("{} ({reason}; {source})", finding.hint);
+        let code = finding.code.unwrap_or(invariant.code);
+        let diagnostic = Diagnostic::error(code, finding.message).hint(hint);
+        let diagnostic = Diagnostic { severity, ..diagnostic.at(Place { span, ..place }) };
+        // Leader and workers may share a template, and several templates a key of bundles.toml.
+        let place = &diagnostic.place;
+        let same = |known: &Diagnostic| {
+            let at_key = known.place.span.is_some() && known.place.span == place.span;
+            known.code == diagnostic.code
+                && known.message == diagnostic.message
+                && (at_key || known.place == *place)
+        };
+        if !diagnostics.since(start).iter().any(same) {
+            diagnostics.push(diagnostic);
         }
     }
 }

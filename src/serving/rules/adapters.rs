@@ -4,14 +4,12 @@ use super::*;
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
-    let flags = engine.known_flags()?;
     // Plugins, resolvers and requests add adapters.
     let additions =
         ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"];
     let loads = additions.iter().any(|name| variable(engine.container, name).is_some());
-    if loads || engine.program.table().is_none() {
-        return None;
-    }
+    let is_known = engine.program.table().is_some() && !loads;
+    let flags = engine.known_flags().filter(|_| is_known)?;
 
     let mut names: Vec<String> = engine.names().into_iter().map(str::to_owned).collect();
     let model = names.first().cloned().unwrap_or_default();

@@ -42,7 +42,7 @@ pub(crate) fn verdicts(view: &View<'_>, found: &mut Found) {
                 finding.warning().why(effect, source);
             }
             (Kind::Ignored, certain) => {
-                let finding = if certain { finding.warning() } else { finding.note() };
+                let finding = finding.warning().lower_if(!certain, Severity::Note);
                 finding.why("the setting has no effect", source);
             }
             (Kind::Refused, true) | (Kind::Deprecated | Kind::Depends | Kind::Fragile, _) => {}
@@ -68,7 +68,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     for (template, sidecar) in view.sidecars() {
         // A chart of ours knows the release also of an image without a tag: the profile names it.
         let release = release_of(view, &SIDECAR, text(sidecar.container, "image"));
-        let found = of_program(&SIDECAR, release, &sidecar.flags, sidecar.container);
+        let found = judge(&SIDECAR, release, &sidecar.flags, sidecar.container);
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
         add(code, template.owner, &sidecar.path, field, found);
     }
@@ -209,17 +209,12 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Verdict> {
         return Vec::new();
     }
     of_either(view, picker, |table, release| {
-        of_program(&table.program, release, &picker.flags, picker.container)
+        judge(&table.program, release, &picker.flags, picker.container)
     })
 }
 
 /// Judges the flags of a Go program, each by itself and by its relations to others.
-fn of_program(
-    of: &ProgramTable,
-    release: Release,
-    flags: &Flags,
-    container: &Json,
-) -> Vec<Verdict> {
+fn judge(of: &ProgramTable, release: Release, flags: &Flags, container: &Json) -> Vec<Verdict> {
     let mut verdicts = go_flags::judge(of, release, &flags.raw);
     verdicts.extend(relations::judge(of, release, flags, container));
     verdicts

@@ -5,8 +5,7 @@ use crate::plugins;
 
 /// Returns plugin types by plugin name.
 fn types(config: &Json) -> BTreeMap<&str, &str> {
-    let plugins = list(config, "plugins").iter();
-    plugins.map(|plugin| (name_of(plugin), text(plugin, "type"))).collect()
+    list(config, "plugins").iter().map(|plugin| (name_of(plugin), text(plugin, "type"))).collect()
 }
 
 /// Checks what the picker validates at startup.

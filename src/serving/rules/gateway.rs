@@ -9,8 +9,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     for (owner, gateway) in view.of_kind("Gateway") {
         listeners(owner, gateway, found);
     }
-    let grants = view.of_kind("ReferenceGrant").map(|(_, grant)| (grant.namespace(), grant));
-    let grants = grouped(grants);
+    let grants = grouped(view.of_kind("ReferenceGrant").map(|(_, one)| (one.namespace(), one)));
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
         let mut strangers = Vec::new();
         for (index, parent) in parents(route).enumerate() {

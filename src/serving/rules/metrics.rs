@@ -89,8 +89,7 @@ fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Optio
 /// Returns true if an expression takes a quantile of a sum over buckets. Buckets without their bounds are left
 /// out (Prometheus, histogram_quantile).
 fn sums_buckets(expression: &str) -> bool {
-    let mut quantiles = expression.split("histogram_quantile(").skip(1);
-    quantiles.any(|inner| {
+    expression.split("histogram_quantile(").skip(1).any(|inner| {
         let sum = inner.split_once(',').and_then(|(_, sum)| sum.trim_start().strip_prefix("sum"));
         sum.is_some_and(|sum| sum.starts_with(['(', ' ']) && sum.contains("_bucket"))
     })

@@ -52,7 +52,7 @@ use engine::{first_name, ranks};
 use gateway::{parents, pool_backends};
 use join::leader_of;
 use picker::{pickers_of, service_port};
-use pod::pods;
+use pod::{containers, pods};
 use probe::downloads;
 use selector::{may_select, monitored, read_port};
 use serde_json::{Value as Json, json};

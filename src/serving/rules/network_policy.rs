@@ -155,6 +155,9 @@ fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
 /// Checks that NetworkPolicies allow the connections from Gateways to pickers and engines, and from
 /// pickers to the metrics of engines.
 pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
+    if view.of_kind("NetworkPolicy").next().is_none() {
+        return;
+    }
     service_ports(view, found);
     names(view, found);
     let mut check = |client: &End<'_>, server: &End<'_>, ports: &[u32]| {
@@ -166,8 +169,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
         pool_backends(route).map(move |(backend, _)| (text(backend, "name"), route))
     }));
     // By the pools that they name, for those whose Service is in other manifests.
-    let by_pool = view.pickers.iter().map(|one| (one.flags.text("pool-name"), one));
-    let by_pool = grouped(by_pool);
+    let by_pool = grouped(view.pickers.iter().map(|one| (one.flags.text("pool-name"), one)));
 
     let mut served: BTreeSet<usize> = BTreeSet::new();
     for (_, pool) in view.pools() {

@@ -77,8 +77,7 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
 /// Checks that the Service targets the port that the picker listens on.
 pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     for (pool, (number, service), picker) in pool_pickers(view) {
-        let Some(asked) = asked(pool) else { continue };
-        let Some(port) = service_port(service, asked) else { continue };
+        let Some(port) = asked(pool).and_then(|port| service_port(service, port)) else { continue };
         let Some(listens) = picker.flags.number("grpc-port", PICKER_PORT.into()) else { continue };
         let target = target_port(picker.container, port);
         if target != Some(listens) {
@@ -151,6 +150,10 @@ fn rules_of<'a>(view: &View<'a>, account: &str, user: &Manifest) -> Vec<&'a Json
 /// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     let scraped = scraped(view);
+    // Most accounts are not bound, and are not to be looked at again for each picker.
+    let is_bound = |one: &&Manifest| view.bindings_of(one.name(), one).next().is_some();
+    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
+    let bound: Vec<&Manifest> = accounts.filter(is_bound).collect();
     for picker in &view.pickers {
         let account = account_of(&picker.pods);
         let mut found = found.at(picker.owner, ".spec.template.spec.serviceAccountName");
@@ -168,7 +171,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if view.named("ServiceAccount", account, picker.manifest).is_none() {
-            if let Some(meant) = unused_account(view, picker) {
+            if let Some(meant) = idle_account(view, picker, &bound) {
                 let message = format!(
                     "{picker} runs as ServiceAccount `{account}`, but `{meant}` has the permissions \
                      of a picker"
@@ -219,10 +222,8 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
-        for (rule, path) in items(&role.json, "rules", "") {
-            if !strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group)) {
-                continue;
-            }
+        let is_known = |rule| strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group));
+        for (rule, path) in items(&role.json, "rules", "").filter(|(rule, _)| is_known(rule)) {
             for written in strings(rule, "resources") {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
                 if name != written && NAMES.resources.contains(&name.as_str()) {
@@ -253,17 +254,16 @@ fn token(view: &View<'_>, (pods, who): (&Template<'_>, &str), found: &mut Report
     }
 }
 
-/// Returns the ServiceAccount in the manifests that can read pods and pools, if no picker runs as it and
-/// that of this picker is bound to nothing.
-fn unused_account<'a>(view: &View<'a>, picker: &Picker<'_>) -> Option<&'a str> {
+/// Returns the one of these ServiceAccounts that can read pods and pools, if no picker runs as it and that
+/// of this picker is bound to nothing.
+fn idle_account<'a>(view: &View<'_>, picker: &Picker<'_>, all: &[&'a Manifest]) -> Option<&'a str> {
     let (owner, account) = (picker.manifest, account_of(&picker.pods));
     if is_placeholder(account) || !rules_of(view, account, owner).is_empty() {
         return None;
     }
     let needed = watching(&picker.flags);
     let is_used = |name: &str| view.pickers.iter().any(|one| account_of(&one.pods) == name);
-    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
-    let near = accounts.filter(|account| account.may_share_namespace(owner));
+    let near = all.iter().filter(|account| account.may_share_namespace(owner));
     near.map(|account| account.name())
         .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty() && !is_used(name))
 }

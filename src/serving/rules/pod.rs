@@ -15,14 +15,14 @@ const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
-pub(crate) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
+pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
     let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
     view.templates.iter().filter(is_ours).chain(pickers)
 }
 
 /// Returns all containers of pods with their JSON paths.
-pub(crate) fn containers<'v>(
+pub(super) fn containers<'v>(
     pods: impl Iterator<Item = &'v Template<'v>>,
 ) -> impl Iterator<Item = (&'v Template<'v>, &'v Json, String)> {
     let all = |pods: &'v Template<'v>| pods.all_containers().into_iter().map(move |c| (pods, c));
@@ -70,8 +70,7 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
     // Names of RBAC objects are path segments (`system:…`), those of kustomize's transformers any text.
-    let has_free_name =
-        manifest.group() == "rbac.authorization.k8s.io" || manifest.api_version() == "builtin";
+    let has_free_name = manifest.group() == "rbac.authorization.k8s.io" || version == "builtin";
     let name = manifest.name();
     let is_open = is_placeholder(name)
         || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
@@ -136,12 +135,10 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
             let image = text(container, "image");
+            let is_of_root = ROOT_IMAGES.iter().any(|name| is_in(image, name));
             let (is_root, why) = match user("runAsUser") {
                 Some(user) => (*user == 0, "runAsUser is 0".to_owned()),
-                None => (
-                    ROOT_IMAGES.iter().any(|name| image::is_in(image, name)),
-                    format!("`{image}` runs as root"),
-                ),
+                None => (is_of_root, format!("`{image}` runs as root")),
             };
             if user("runAsNonRoot") == Some(&json!(true)) && is_root {
                 let message = format!("runAsNonRoot is true, but {why}");
@@ -177,8 +174,7 @@ fn refused(
     };
 
     let is_open = |path: &str| {
-        let value = value_at(json, &steps(path)).and_then(Json::as_str);
-        value.is_some_and(is_placeholder)
+        value_at(json, &steps(path)).and_then(Json::as_str).is_some_and(is_placeholder)
     };
     for mismatch in checked.mismatches.iter().filter(|mismatch| !is_open(&mismatch.path)) {
         let path = at(&mismatch.path);
@@ -268,8 +264,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
             // Resources of devices have a domain, and cannot be overcommitted.
             let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                 || name.starts_with("hugepages-");
-            let mut devices = NAMES.accelerators.iter();
-            if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
+            let is_meant = |near: &&&str| is_of_other_vendor(name, near);
+            if let Some(near) = NAMES.accelerators.iter().find(is_meant) {
                 let message = format!("no node has the resource `{name}`");
                 let finding = found.push(message, format!("did you mean `{near}`?"));
                 finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
@@ -313,8 +309,8 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     let ranges: BTreeSet<&str> =
         view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
     let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
-    let quotas = view.of_kind("ResourceQuota").map(|(_, quota)| quota);
-    for quota in quotas.filter(|quota| !ranges.contains(quota.namespace())) {
+    let quotas = view.of_kind("ResourceQuota");
+    for (_, quota) in quotas.filter(|(_, quota)| !ranges.contains(quota.namespace())) {
         let is_for_some =
             ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
         let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();

@@ -6,8 +6,7 @@ use crate::view::pods::joins_ray;
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
-    let ports = list(pool.spec(), "targetPorts").iter();
-    ports.filter_map(|port| number(port, "number")).collect()
+    list(pool.spec(), "targetPorts").iter().filter_map(|port| number(port, "number")).collect()
 }
 
 /// Checks the validation rules of the CRDs that their schemas do not have.
@@ -108,8 +107,7 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
         let number = containers().find_map(|one| target_port(one, port));
         number.is_some_and(|number| open.contains(&number) && !own.contains(&number))
     };
-    let mut services = view.services_selecting(worker).into_iter().map(|(_, service)| service);
-    services.find(|service| {
+    view.services_selecting(worker).into_iter().map(|(_, service)| service).find(|service| {
         // Services without an address are for discovery.
         text(service.spec(), "clusterIP") != "None"
             && leader.has_labels(labels_at(&service.json, "/spec/selector"))
@@ -131,11 +129,10 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let mut pools = view.all_named("InferencePool", name, namespace).map(|(_, pool)| pool);
         let is_there = pools.next().is_some_and(|pool| said == group || pool.group() != said);
         // KServe creates pools.
-        let service = name.strip_suffix(POOL_SUFFIX);
-        let mut services = service
-            .into_iter()
-            .flat_map(|service| view.all_named("LLMInferenceService", service, namespace));
-        let is_there = is_there || (said == group && services.next().is_some());
+        let is_here =
+            |name| view.all_named("LLMInferenceService", name, namespace).next().is_some();
+        let is_made = said == group && name.strip_suffix(POOL_SUFFIX).is_some_and(is_here);
+        let is_there = is_there || is_made;
         // Stacks of the old API route to pools of the old API.
         if said == OLD_GROUP && !is_there {
             return;

@@ -60,8 +60,7 @@ fn disabled<'f>(found: &'f mut Reporter<'_>) -> &'f mut Finding {
 
 /// Checks that the scorer uses the index: without the name of a producer it uses an approximate one.
 fn scorer(config: &Json, mut found: Reporter<'_>) {
-    let mut plugins = list(config, "plugins").iter();
-    let producer = plugins.find(|plugin| text(plugin, "type") == PRODUCERS[0]);
+    let producer = list(config, "plugins").iter().find(|one| text(one, "type") == PRODUCERS[0]);
     let Some(producer) = producer else { return };
     let name = text_or(producer, "name", PRODUCERS[0]);
     for (plugin, path) in items(config, "plugins", "") {

@@ -51,9 +51,7 @@ fn needed_keys(spec: &Json, reference: &PodReference<'_>) -> Vec<String> {
     let volume = of_volume
         .filter(|_| reference.keys.is_empty())
         .and_then(|(index, _)| list(spec, "volumes").get(index.parse::<usize>().ok()?));
-    let Some(volume) = volume else {
-        return reference.keys.iter().map(|key| (*key).to_owned()).collect();
-    };
+    let Some(volume) = volume else { return reference.keys.iter().map(|k| (*k).into()).collect() };
 
     let mut keys = Vec::new();
     for (container, _) in all_containers(spec, "") {
@@ -167,8 +165,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     // References are judged by what is left over: an object that some pod uses is meant for that
     // pod.
     let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
-    let unused = view.manifests.iter().filter(is_unused).map(|object| (object.kind(), object));
-    let unused = grouped(unused);
+    let unused = grouped(view.manifests.iter().filter(is_unused).map(|one| (one.kind(), one)));
 
     let files = view.engines().flat_map(|one| FILE_FLAGS.map(|flag| (one, flag)));
     for ((template, engine), flag) in files {

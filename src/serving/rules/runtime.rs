@@ -1,7 +1,6 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
 use super::group::VARIABLES;
-use super::pod::containers;
 use super::program::is_set;
 use super::*;
 use crate::environment::EXECUTABLE;
@@ -96,8 +95,7 @@ fn other_forms((_, template, engine): Context<'_>, words: &[String], found: &mut
         let has = |form: &String| {
             words.iter().any(|word| {
                 let is_whole = |at: usize| form == &braced || at + form.len() == word.len();
-                let mut all = word.match_indices(form);
-                all.any(|(at, _)| is_whole(at) && !word[..at].ends_with('$'))
+                word.match_indices(form).any(|(at, _)| is_whole(at) && !word[..at].ends_with('$'))
             })
         };
         let used = [&braced, &plain].into_iter().find(|form| has(form));

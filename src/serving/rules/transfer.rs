@@ -109,8 +109,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         if let Some(mode) = other_mode(&engine.flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
-            let finding = found.push(template.owner, &engine.path, message, hint);
-            finding.field(template.args_field());
+            found.push(template.owner, &engine.path, message, hint).field(template.args_field());
         }
         both.push(engine);
     }
@@ -322,7 +321,8 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let is_prefill = template.role() == Some("prefill");
-    let on_host = template.is_on_host();
+    // In the host's network the pod has the address of its node.
+    let own = if template.is_on_host() { "status.hostIP" } else { "status.podIP" };
     let what = match variable(engine.container, HOST) {
         // Decode pods connect to prefill pods.
         None if is_prefill => {
@@ -337,8 +337,7 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
             format!("`{address}` for all pods")
         }
         Some(Variable::Field("status.podIP" | "status.podIPs")) => return,
-        // In the host's network the pod has the address of its node.
-        Some(Variable::Field("status.hostIP")) if on_host => return,
+        Some(Variable::Field(field)) if field == own => return,
         Some(Variable::Field(field)) => format!("`{field}`, which is no address of the pod"),
         _ => return,
     };
