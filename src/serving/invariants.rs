@@ -175,228 +175,215 @@ fn each(view: &View<'_>, found: &mut Found, rule: fn(Context<'_>, &mut Reporter<
     }
 }
 
-/// Checks each long-running container by a rule, which reports at it.
-fn of_containers(
-    view: &View<'_>,
-    found: &mut Found,
-    rule: fn(ContainerContext<'_>, &mut Reporter<'_>),
-) {
+/// A rule for a container, which reports at it.
+type ContainerRule = fn(ContainerContext<'_>, &mut Reporter<'_>);
+
+/// Checks each long-running container by a rule.
+fn of_containers(view: &View<'_>, found: &mut Found, rule: ContainerRule) {
     for (template, container, path) in view.containers() {
         rule((view, template, container), &mut found.at(template.owner, path));
     }
 }
 
-/// Checks each object of a kind by a rule, which reports at it.
-fn of_kind(
-    view: &View<'_>,
-    found: &mut Found,
-    kind: &str,
-    rule: fn(&View<'_>, &Manifest, &mut Reporter<'_>),
-) {
+/// A rule for an object, which reports at it.
+type ObjectRule = fn(&View<'_>, &Manifest, &mut Reporter<'_>);
+
+/// Checks each object of a kind by a rule.
+fn of_kind(view: &View<'_>, found: &mut Found, kind: &str, rule: ObjectRule) {
     for (owner, object) in view.of_kind(kind) {
         rule(view, object, &mut found.at(owner, ""));
     }
 }
 
+// Rules of one code, severity and key follow it, each with its source and its reason.
 macro_rules! invariants {
-    ($($code:ident $severity:ident $field:literal $source:literal $check:expr, $reason:literal;)*) => {
+    ($($code:ident $severity:ident $field:literal
+        $($source:literal $check:expr, $reason:literal;)+)*) => {
         /// All invariants.
-        pub static INVARIANTS: &[Invariant] = &[$(Invariant {
+        pub static INVARIANTS: &[Invariant] = &[$($(Invariant {
             code: Code::$code,
             severity: Severity::$severity,
             field: $field,
             source: $source,
             reason: $reason,
             check: $check,
-        }),*];
+        },)+)*];
     };
 }
 
 invariants! {
-    ServingPoolShape Error "epp.failure-mode" "InferencePool CRD"
-        rules::pool::shape, "the API server rejects the pool";
-    ServingPoolPorts Error "topology" "llm-d#1855"
-        rules::pool::ports_open, "requests to closed ports fail";
-    ServingHeadlessSelected Error "topology" "llm-d-router#220"
-        rules::pool::headless, "pods without a server get requests";
-    ServingPoolMissing Error "route" "GAIE conformance, HTTPRoute to InferencePool"
-        rules::pool::missing, "the reference has no effect, without an error";
-    ServingPickerMissing Error "epp" "GAIE#2915"
-        |view, found| of_kind(view, found, "InferencePool", rules::picker::missing), "gateways do not accept routes to the pool";
-    ServingPickerPort Error "epp.flags" "llm-d-router chart, extProcPort"
-        rules::picker::port, "the gateway cannot connect to the picker";
-    ServingPickerPool Error "epp.flags" "llm-d-router, --pool-name"
-        rules::picker::pool, "the picker schedules for another pool";
-    ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
-        rules::picker::flags, "the picker fails to start, or is never ready";
-    ServingPickerFlags Error "epp.flags" "sources of the picker's release"
-        rules::by_release::refused_or_ignored, "the picker fails to start";
-    ServingPickerRights Error "epp" "istio.io#17528"
-        rules::picker::rights, "the picker never becomes ready";
-    ServingPickerRights Error "epp" "Kubernetes API, RBAC"
-        rules::picker::resources, "the rule grants nothing";
-    ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
-        rules::picker::replicas, "a rollout of the picker never completes";
-    ServingPickerConfig Error "epp.config" "llm-d-router#1134"
-        rules::config::valid, "the picker fails to start";
-    ServingPickerConfig Error "epp.config" "sources of the picker's release"
-        rules::by_release::refused_or_ignored, "the picker fails to start";
-    ServingDeprecated Warning "epp.config" "llm-d-router#936"
-        rules::by_release::deprecated, "a later release fails to start with it";
-    ServingApi Error "api" "CRDs of the release"
-        rules::by_release::refused_or_ignored, "the API server rejects the object";
-    ServingRelease Note "engine.image" "sources of all releases"
-        rules::by_release::depends, "another release may not start";
-    ServingRoles Error "epp.config" "llm-d-router#220"
-        rules::config::roles, "requests get no pod or the wrong one";
-    ServingModel Error "model" "llm-d#2221"
-        rules::config::model, "prefix cache lookups never match";
-    ServingDevices Error "accelerator" "kserve#4946"
-        |view, found| each(view, found, rules::engine::devices), "ranks wait for missing devices, or devices are idle";
-    ServingGroupSize Error "nodes" "kserve#4946"
-        |view, found| each(view, found, rules::engine::group_size), "ranks wait for missing pods";
-    ServingJoin Error "topology" "llm-d-modelservice, multi-node"
-        rules::join::join, "ranks wait for missing pods";
-    ServingEngineFlags Error "topology" "vLLM, checks of its flags"
-        |view, found| each(view, found, rules::join::refused), "the engine fails to start";
-    ServingEngineFlags Error "engine.args" "vLLM, ModelConfig"
-        |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
-    ServingEngineFlags Error "engine.args" "sources of the engine's release"
-        rules::by_release::refused_or_ignored, "the engine fails to start";
-    ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
-        |view, found| of_containers(view, found, rules::program::names), "the engine fails to start";
-    ServingEngineFlags Error "engine.image" "images of vLLM and SGLang, POSIX shell"
-        rules::program::in_image, "the engine fails to start";
-    ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
-        rules::program::metrics, "all pods have the same score";
-    ServingRay Error "engine.image" "lws#835"
-        |view, found| of_containers(view, found, rules::join::ray), "the command is not found";
-    ServingRay Error "engine.image" "Ray, check of versions"
-        rules::join::ray_releases, "the workers do not join";
-    ServingStartup Error "topology" "lws#135"
-        rules::group::startup, "leader and workers wait for each other";
-    ServingGroup Error "topology" "lws webhook"
-        rules::group::webhook, "the API server rejects the object";
-    ServingGroup Error "topology" "LeaderWorkerSet API, vLLM's launch script"
-        rules::group::members, "the group waits for members, or has none";
-    ServingLeaderAddress Note "topology" "lws#746"
-        |view, found| of_containers(view, found, rules::group::leader_address), "the group restarts if a worker starts before the leader";
-    ServingSidecar Error "prefill" "llm-d-router#329"
-        rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
-    ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
-        rules::by_release::refused_or_ignored, "the sidecar fails to start";
-    ServingPortClash Error "engine.args" "llm-d-router#329"
-        |view, found| each(view, found, rules::engine::port_clash), "one of the containers fails to start";
-    ServingProbe Error "engine.args" "aibrix#2116"
-        |view, found| each(view, found, rules::engine::probes), "the pod is never ready, or restarted";
-    ServingImage Error "engine.image" "Kubernetes API"
-        rules::engine::images, "the pod does not start";
-    ServingSharedMemory Warning "engine.shared-memory" "llm-d#352"
-        |view, found| each(view, found, rules::engine::shared_memory), "the engine fails under load";
-    ServingPair Error "prefill.args" "vLLM NIXL connector"
-        rules::engine::pair, "KV caches cannot be transferred";
-    ServingTransfer Error "prefill.args" "vLLM, KVTransferConfig"
-        rules::transfer::connector, "decode computes every prompt again";
-    ServingTransfer Error "prefill" "llm-d-router, --kv-connector"
-        rules::transfer::protocol, "requests to prefill and decode fail";
-    ServingTransfer Error "prefill.args" "SGLang docs, PD disaggregation"
-        rules::transfer::router, "requests to prefill and decode fail";
-    ServingTransfer Error "engine.env" "vllm#27083, kthena#503"
-        rules::transfer::side_channel, "decode cannot connect to prefill";
-    ServingAdapters Error "rewrites" "llm-d-router, InferenceModelRewrite"
-        |view, found| of_kind(view, found, "InferenceModelRewrite", rules::adapters::rewrites), "rewritten requests get 404";
-    ServingPrefixCache Error "epp.config" "llm-d-router#2274"
-        rules::prefix_cache::precise, "prefix cache lookups never match";
-    ServingProbe Error "engine.args" "vllm#1245, production-stack#150"
-        |view, found| each(view, found, rules::probe::answered), "the pod is never ready, or restarted";
-    ServingProbe Warning "engine.startup-minutes" "kserve#5062, aibrix#772"
-        |view, found| each(view, found, rules::probe::budget), "the pod is restarted again and again";
-    ServingAddress Error "engine.args" "vLLM, --host"
-        |view, found| each(view, found, rules::probe::address), "probes and requests cannot connect";
-    ServingAddress Error "prefill" "llm-d-router, --enable-tls"
-        rules::probe::proxied_tls, "requests do not reach the engine";
-    ServingServiceLinks Error "name" "vllm#34199"
-        |view, found| each(view, found, rules::pod::service_links), "the engine fails to start";
-    ServingPod Error "engine" "Kubernetes API"
-        rules::pod::mounts, "the API server rejects the pod";
-    ServingPod Error "engine" "Kubernetes API, types"
-        rules::pod::types, "the API server rejects the object";
-    ServingPod Error "engine.resources" "Kubernetes API"
-        rules::pod::resources, "the API server rejects the pod";
-    ServingPod Error "engine.env" "Kubernetes API"
-        rules::references::references_exist, "the pod does not start";
-    ServingEngineFlags Error "engine.args" "Kubernetes API, variables in arguments"
-        rules::runtime::expanded, "the engine gets the text instead of a value";
-    ServingEngineFlags Error "engine.args" "vLLM, --lora-modules"
-        |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
-    ServingPod Warning "engine" "Kubernetes docs, termination of pods"
-        |view, found| each(view, found, rules::runtime::grace_period), "every rollout fails requests";
-    ServingPod Error "engine" "Kubernetes docs, volumes"
-        |view, found| each(view, found, rules::runtime::files), "the engine does not find its files";
-    ServingPod Error "engine.env" "huggingface_hub, cache of models"
-        |view, found| each(view, found, rules::runtime::downloaded), "the engine does not find its files";
-    ServingDevices Error "engine.env" "CUDA, device plugins"
-        |view, found| each(view, found, rules::runtime::visible_devices), "the engine finds no device";
-    ServingPod Error "engine" "GKE docs, Cloud Storage FUSE"
-        rules::runtime::buckets, "the pod does not start";
-    ServingSelector Error "name" "Kubernetes API, Services"
-        rules::selector::ports, "connections fail";
-    ServingSelector Error "name" "Kubernetes API, selectors"
-        rules::selector::nothing, "the object has no effect, without an error";
-    ServingGateway Error "route" "Gateway API, ParentReference and BackendRef"
-        rules::gateway::routes, "the route has no effect";
-    ServingGateway Error "network-policy" "Kubernetes API, NetworkPolicies"
-        rules::network_policy::connections, "requests do not reach the pods";
-    ServingPickerFlags Error "epp.flags" "llm-d-router, servers of the picker"
-        rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
-    ServingAutoscaler Error "autoscaling" "Kubernetes API"
-        rules::extras::autoscaler, "the number of pods is wrong";
-    ServingSelector Warning "monitoring" "vLLM docs, metrics"
-        rules::metrics::names, "the expression returns nothing";
-    ServingDisruption Warning "disruption-budget" "Kubernetes API"
-        rules::extras::disruption, "nodes cannot be drained";
-    ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
-        rules::extras::destination, "Istio does not trust the picker";
-    ServingSelector Error "name" "Kubernetes docs, Services"
-        |view, found| of_containers(view, found, rules::addresses::ports), "connections fail";
-    ServingAddress Error "pod" "Kubernetes docs, DNS for pods"
-        |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
-    ServingPod Error "engine.env" "Kubernetes API, variables of containers"
-        rules::addresses::order, "the program gets the text instead of a value";
-    ServingPod Error "pod" "Kubernetes docs, Pod Security Standards"
-        rules::pod::standards, "the API server rejects the pod";
-    ServingPod Error "engine.resources" "Kubernetes docs, quotas"
-        rules::pod::quotas, "the API server rejects the pod";
-    ServingDevices Error "engine.image" "images of vLLM and SGLang, devices of Kubernetes"
-        |view, found| each(view, found, rules::hardware::fits), "the engine finds no device";
-    ServingDevices Error "accelerator" "sizes of models and devices"
-        |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
-    ServingPod Error "pod" "sizes of models"
-        |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
-    ServingAdapters Error "engine.env" "GAIE, lora-syncer"
-        |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";
-    ServingJoin Error "topology" "Kubernetes docs, StatefulSets"
-        |view, found| each(view, found, rules::join::parallel), "ranks wait for missing pods";
-    ServingKserve Error "dp" "kserve#4946"
-        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::parallelism), "KServe rejects the service, or creates pods that wait for others";
-    ServingKserve Error "dp" "KServe, webhook"
-        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::exclusive), "the webhook rejects the service";
-    ServingKserve Error "model" "KServe, storage of models"
-        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::model), "the model is not downloaded";
-    ServingKserve Error "engine" "KServe, MergeServingRuntimeAndInferenceServiceSpecs"
-        rules::kserve::runtime, "KServe creates no pods";
-    ServingKserve Error "model" "KServe, constants"
-        |view, found| each(view, found, rules::kserve::place), "the engine does not find the model";
-    ServingKserve Error "engine" "KServe, presets"
-        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::presets), "KServe creates no pods";
-    ServingKserve Error "engine" "KServe, presets"
-        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
-    ServingTwice Warning "name" "llm-d-router chart, names of objects"
-        rules::set::twice, "one of them overwrites the other";
-    ServingRoute Warning "route" "Gateway API, HTTPRouteRule"
-        rules::set::routes, "the older route gets all requests, the other none";
-    ServingUnread Note "form" "bundle2chart"
-        rules::set::unread, "violations are not found";
+    ServingPoolShape Error "epp.failure-mode"
+        "InferencePool CRD" rules::pool::shape, "the API server rejects the pool";
+    ServingPoolPorts Error "topology"
+        "llm-d#1855" rules::pool::ports_open, "requests to closed ports fail";
+    ServingHeadlessSelected Error "topology"
+        "llm-d-router#220" rules::pool::headless, "pods without a server get requests";
+    ServingPoolMissing Error "route"
+        "GAIE conformance, HTTPRoute to InferencePool" rules::pool::missing, "the reference has no effect, without an error";
+    ServingPickerMissing Error "epp"
+        "GAIE#2915" |view, found| of_kind(view, found, "InferencePool", rules::picker::missing), "gateways do not accept routes to the pool";
+    ServingPickerPort Error "epp.flags"
+        "llm-d-router chart, extProcPort" rules::picker::port, "the gateway cannot connect to the picker";
+    ServingPickerPool Error "epp.flags"
+        "llm-d-router, --pool-name" rules::picker::pool, "the picker schedules for another pool";
+    ServingPickerFlags Error "epp.flags"
+        "llm-d-router, options of the picker" rules::picker::flags, "the picker fails to start, or is never ready";
+        "sources of the picker's release" rules::by_release::verdicts, "the picker fails to start";
+    ServingPickerRights Error "epp"
+        "istio.io#17528" rules::picker::rights, "the picker never becomes ready";
+        "Kubernetes API, RBAC" rules::picker::resources, "the rule grants nothing";
+    ServingPickerReplicas Error "epp.replicas"
+        "GAIE#1619" rules::picker::replicas, "a rollout of the picker never completes";
+    ServingPickerConfig Error "epp.config"
+        "llm-d-router#1134" rules::config::valid, "the picker fails to start";
+        "sources of the picker's release" rules::by_release::verdicts, "the picker fails to start";
+    ServingDeprecated Warning "epp.config"
+        "llm-d-router#936" rules::by_release::verdicts, "a later release fails to start with it";
+    ServingApi Error "api"
+        "CRDs of the release" rules::by_release::verdicts, "the API server rejects the object";
+    ServingRelease Note "engine.image"
+        "sources of all releases" rules::by_release::verdicts, "another release may not start";
+    ServingRoles Error "epp.config"
+        "llm-d-router#220" rules::config::roles, "requests get no pod or the wrong one";
+    ServingModel Error "model"
+        "llm-d#2221" rules::config::model, "prefix cache lookups never match";
+    ServingDevices Error "accelerator"
+        "kserve#4946" |view, found| each(view, found, rules::engine::devices), "ranks wait for missing devices, or devices are idle";
+    ServingGroupSize Error "nodes"
+        "kserve#4946" |view, found| each(view, found, rules::engine::group_size), "ranks wait for missing pods";
+    ServingJoin Error "topology"
+        "llm-d-modelservice, multi-node" rules::join::join, "ranks wait for missing pods";
+    ServingEngineFlags Error "topology"
+        "vLLM, checks of its flags" |view, found| each(view, found, rules::join::refused), "the engine fails to start";
+    ServingEngineFlags Error "engine.args"
+        "vLLM, ModelConfig" |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
+        "sources of the engine's release" rules::by_release::verdicts, "the engine fails to start";
+        "commands of vLLM and SGLang" |view, found| of_containers(view, found, rules::program::names), "the engine fails to start";
+    ServingEngineFlags Error "engine.image"
+        "images of vLLM and SGLang, POSIX shell" rules::program::in_image, "the engine fails to start";
+    ServingEngineFlags Warning "engine.args"
+        "llm-d-router, core metrics" rules::program::metrics, "all pods have the same score";
+    ServingRay Error "engine.image"
+        "lws#835" |view, found| of_containers(view, found, rules::join::ray), "the command is not found";
+        "Ray, check of versions" rules::join::ray_releases, "the workers do not join";
+    ServingStartup Error "topology"
+        "lws#135" rules::group::startup, "leader and workers wait for each other";
+    ServingGroup Error "topology"
+        "lws webhook" rules::group::webhook, "the API server rejects the object";
+        "LeaderWorkerSet API, vLLM's launch script" rules::group::members, "the group waits for members, or has none";
+    ServingLeaderAddress Note "topology"
+        "lws#746" |view, found| of_containers(view, found, rules::group::leader_address), "the group restarts if a worker starts before the leader";
+    ServingSidecar Error "prefill"
+        "llm-d-router#329" rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
+    ServingSidecarFlag Error "prefill.sidecar-image"
+        "llm-d-router#761" rules::by_release::verdicts, "the sidecar fails to start";
+    ServingPortClash Error "engine.args"
+        "llm-d-router#329" |view, found| each(view, found, rules::engine::port_clash), "one of the containers fails to start";
+    ServingProbe Error "engine.args"
+        "aibrix#2116" |view, found| each(view, found, rules::engine::probes), "the pod is never ready, or restarted";
+    ServingImage Error "engine.image"
+        "Kubernetes API" rules::engine::images, "the pod does not start";
+    ServingSharedMemory Warning "engine.shared-memory"
+        "llm-d#352" |view, found| each(view, found, rules::engine::shared_memory), "the engine fails under load";
+    ServingPair Error "prefill.args"
+        "vLLM NIXL connector" rules::engine::pair, "KV caches cannot be transferred";
+    ServingTransfer Error "prefill.args"
+        "vLLM, KVTransferConfig" rules::transfer::connector, "decode computes every prompt again";
+    ServingTransfer Error "prefill"
+        "llm-d-router, --kv-connector" rules::transfer::protocol, "requests to prefill and decode fail";
+    ServingTransfer Error "prefill.args"
+        "SGLang docs, PD disaggregation" rules::transfer::router, "requests to prefill and decode fail";
+    ServingTransfer Error "engine.env"
+        "vllm#27083, kthena#503" rules::transfer::side_channel, "decode cannot connect to prefill";
+    ServingAdapters Error "rewrites"
+        "llm-d-router, InferenceModelRewrite" |view, found| of_kind(view, found, "InferenceModelRewrite", rules::adapters::rewrites), "rewritten requests get 404";
+    ServingPrefixCache Error "epp.config"
+        "llm-d-router#2274" rules::prefix_cache::precise, "prefix cache lookups never match";
+    ServingProbe Error "engine.args"
+        "vllm#1245, production-stack#150" |view, found| each(view, found, rules::probe::answered), "the pod is never ready, or restarted";
+    ServingProbe Warning "engine.startup-minutes"
+        "kserve#5062, aibrix#772" |view, found| each(view, found, rules::probe::budget), "the pod is restarted again and again";
+    ServingAddress Error "engine.args"
+        "vLLM, --host" |view, found| each(view, found, rules::probe::address), "probes and requests cannot connect";
+    ServingAddress Error "prefill"
+        "llm-d-router, --enable-tls" rules::probe::proxied_tls, "requests do not reach the engine";
+    ServingServiceLinks Error "name"
+        "vllm#34199" |view, found| each(view, found, rules::pod::service_links), "the engine fails to start";
+    ServingPod Error "engine"
+        "Kubernetes API" rules::pod::mounts, "the API server rejects the pod";
+        "Kubernetes API, types" rules::pod::types, "the API server rejects the object";
+    ServingPod Error "engine.resources"
+        "Kubernetes API" rules::pod::resources, "the API server rejects the pod";
+    ServingPod Error "engine.env"
+        "Kubernetes API" rules::references::references_exist, "the pod does not start";
+    ServingEngineFlags Error "engine.args"
+        "Kubernetes API, variables in arguments" rules::runtime::expanded, "the engine gets the text instead of a value";
+        "vLLM, --lora-modules" |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
+    ServingPod Warning "engine"
+        "Kubernetes docs, termination of pods" |view, found| each(view, found, rules::runtime::grace_period), "every rollout fails requests";
+    ServingPod Error "engine"
+        "Kubernetes docs, volumes" |view, found| each(view, found, rules::runtime::files), "the engine does not find its files";
+    ServingPod Error "engine.env"
+        "huggingface_hub, cache of models" |view, found| each(view, found, rules::runtime::downloaded), "the engine does not find its files";
+    ServingDevices Error "engine.env"
+        "CUDA, device plugins" |view, found| each(view, found, rules::runtime::visible_devices), "the engine finds no device";
+    ServingPod Error "engine"
+        "GKE docs, Cloud Storage FUSE" rules::runtime::buckets, "the pod does not start";
+    ServingSelector Error "name"
+        "Kubernetes API, Services" rules::selector::ports, "connections fail";
+        "Kubernetes API, selectors" rules::selector::nothing, "the object has no effect, without an error";
+    ServingGateway Error "route"
+        "Gateway API, ParentReference and BackendRef" rules::gateway::routes, "the route has no effect";
+    ServingGateway Error "network-policy"
+        "Kubernetes API, NetworkPolicies" rules::network_policy::connections, "requests do not reach the pods";
+    ServingPickerFlags Error "epp.flags"
+        "llm-d-router, servers of the picker" rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
+    ServingAutoscaler Error "autoscaling"
+        "Kubernetes API" rules::extras::autoscaler, "the number of pods is wrong";
+    ServingSelector Warning "monitoring"
+        "vLLM docs, metrics" rules::metrics::names, "the expression returns nothing";
+    ServingDisruption Warning "disruption-budget"
+        "Kubernetes API" rules::extras::disruption, "nodes cannot be drained";
+    ServingDestination Error "route.provider"
+        "llm-d-router chart, DestinationRule" rules::extras::destination, "Istio does not trust the picker";
+    ServingSelector Error "name"
+        "Kubernetes docs, Services" |view, found| of_containers(view, found, rules::addresses::ports), "connections fail";
+    ServingAddress Error "pod"
+        "Kubernetes docs, DNS for pods" |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
+    ServingPod Error "engine.env"
+        "Kubernetes API, variables of containers" rules::addresses::order, "the program gets the text instead of a value";
+    ServingPod Error "pod"
+        "Kubernetes docs, Pod Security Standards" rules::pod::standards, "the API server rejects the pod";
+    ServingPod Error "engine.resources"
+        "Kubernetes docs, quotas" rules::pod::quotas, "the API server rejects the pod";
+    ServingDevices Error "engine.image"
+        "images of vLLM and SGLang, devices of Kubernetes" |view, found| each(view, found, rules::hardware::fits), "the engine finds no device";
+    ServingDevices Error "accelerator"
+        "sizes of models and devices" |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
+    ServingPod Error "pod"
+        "sizes of models" |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
+    ServingAdapters Error "engine.env"
+        "GAIE, lora-syncer" |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";
+    ServingJoin Error "topology"
+        "Kubernetes docs, StatefulSets" |view, found| each(view, found, rules::join::parallel), "ranks wait for missing pods";
+    ServingKserve Error "dp"
+        "kserve#4946" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::parallelism), "KServe rejects the service, or creates pods that wait for others";
+        "KServe, webhook" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::exclusive), "the webhook rejects the service";
+    ServingKserve Error "model"
+        "KServe, storage of models" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::model), "the model is not downloaded";
+    ServingKserve Error "engine"
+        "KServe, MergeServingRuntimeAndInferenceServiceSpecs" rules::kserve::runtime, "KServe creates no pods";
+    ServingKserve Error "model"
+        "KServe, constants" |view, found| each(view, found, rules::kserve::place), "the engine does not find the model";
+    ServingKserve Error "engine"
+        "KServe, presets" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::presets), "KServe creates no pods";
+        "KServe, presets" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
+    ServingTwice Warning "name"
+        "llm-d-router chart, names of objects" rules::set::twice, "one of them overwrites the other";
+    ServingRoute Warning "route"
+        "Gateway API, HTTPRouteRule" rules::set::routes, "the older route gets all requests, the other none";
+    ServingUnread Note "form"
+        "bundle2chart" rules::set::unread, "violations are not found";
 }
 
 /// Returns the span of a key of bundles.toml, for a finding in the manifest with this index.
@@ -411,47 +398,41 @@ pub(super) fn check(
 ) {
     let start = diagnostics.mark();
     // All rules run before anything is reported: any of them may find that a file is incomplete.
-    let mut all: Vec<(&Invariant, Found)> = Vec::new();
+    let mut all: Vec<(&Invariant, Finding)> = Vec::new();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found { code: invariant.code, all: Vec::new() };
         (invariant.check)(view, &mut found);
-        all.push((invariant, found));
+        all.extend(found.all.into_iter().map(|finding| (invariant, finding)));
     }
     let file = |finding: &Finding| view.manifests[finding.owner].place.file.as_deref();
-    let each = all.iter().flat_map(|(_, found)| &found.all);
+    let each = all.iter().map(|(_, finding)| finding);
     let incomplete: BTreeSet<Option<&str>> =
         each.filter(|finding| finding.is_incomplete).map(file).collect();
 
-    for (invariant, found) in all {
-        for finding in found.all {
-            let severity = finding.severity.unwrap_or(invariant.severity);
-            // Warnings and notes stay: they do not depend on objects that the file leaves out.
-            if severity == Severity::Error && incomplete.contains(&file(&finding)) {
-                continue;
-            }
-            let manifest = &view.manifests[finding.owner];
-            let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
-            let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
-            let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
-            let diagnostic = Diagnostic {
-                code: finding.code.unwrap_or(invariant.code),
-                severity,
-                message: finding.message,
-                place: Place { span, ..place },
-                related: Vec::new(),
-                hint: Some(format!("{} ({reason}; {source})", finding.hint)),
-            };
-            // Leader and workers may share a template, and several templates a key of bundles.toml.
-            let place = &diagnostic.place;
-            let same = |known: &Diagnostic| {
-                let at_key = known.place.span.is_some() && known.place.span == place.span;
-                known.code == diagnostic.code
-                    && known.message == diagnostic.message
-                    && (at_key || known.place == *place)
-            };
-            if !diagnostics.since(start).iter().any(same) {
-                diagnostics.push(diagnostic);
-            }
+    for (invariant, finding) in all {
+        let severity = finding.severity.unwrap_or(invariant.severity);
+        // Warnings and notes stay: they do not depend on objects that the file leaves out.
+        if severity == Severity::Error && incomplete.contains(&file(&finding)) {
+            continue;
+        }
+        let manifest = &view.manifests[finding.owner];
+        let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
+        let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
+        let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
+        let hint = format!("{} ({reason}; {source})", finding.hint);
+        let code = finding.code.unwrap_or(invariant.code);
+        let diagnostic = Diagnostic::error(code, finding.message).hint(hint);
+        let diagnostic = Diagnostic { severity, ..diagnostic.at(Place { span, ..place }) };
+        // Leader and workers may share a template, and several templates a key of bundles.toml.
+        let place = &diagnostic.place;
+        let same = |known: &Diagnostic| {
+            let at_key = known.place.span.is_some() && known.place.span == place.span;
+            known.code == diagnostic.code
+                && known.message == diagnostic.message
+                && (at_key || known.place == *place)
+        };
+        if !diagnostics.since(start).iter().any(same) {
+            diagnostics.push(diagnostic);
         }
     }
 }

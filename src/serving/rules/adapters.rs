@@ -4,14 +4,12 @@ use super::*;
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
-    let flags = engine.known_flags()?;
     // Plugins, resolvers and requests add adapters.
     let additions =
         ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"];
     let loads = additions.iter().any(|name| variable(engine.container, name).is_some());
-    if loads || !matches!(engine.program, Program::Vllm | Program::Sglang) {
-        return None;
-    }
+    let is_known = engine.program.table().is_some() && !loads;
+    let flags = engine.known_flags().filter(|_| is_known)?;
 
     let mut names: Vec<String> = engine.names().into_iter().map(str::to_owned).collect();
     let model = names.first().cloned().unwrap_or_default();
@@ -66,13 +64,11 @@ pub(crate) fn rewrites(view: &View<'_>, rewrite: &Manifest, found: &mut Reporter
 
     for (rule, path) in items(rewrite.spec(), "rules", ".spec") {
         let mut found = found.inside(&format!("{path}.targets"));
-        for model in texts(rule, "targets", "modelRewrite") {
-            // The picker may send a rewritten request to any pod of the pool, so every one has
-            // to serve it.
-            let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
-            if model.is_empty() || is_placeholder(model) || !missing {
-                continue;
-            }
+        // The picker may send a rewritten request to any pod of the pool, so every one has to serve it.
+        let is_served = |model: &str| names.iter().all(|all| all.iter().any(|name| name == model));
+        let is_open = |model: &str| model.is_empty() || is_placeholder(model);
+        let models = texts(rule, "targets", "modelRewrite");
+        for model in models.filter(|model| !is_open(model) && !is_served(model)) {
             let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
             let message =
                 format!("{rewrite} rewrites to `{model}`, which pods of {pool} do not serve");

@@ -15,14 +15,14 @@ fn addresses(text: &str) -> Vec<Address> {
         // What is before the `@` of a URL may be a secret.
         let urls = line.split("://").skip(1).map(|rest| {
             let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | ',');
-            let end = rest.find(ends).unwrap_or(rest.len());
-            (rest[..end].rsplit('@').next().unwrap_or_default(), true)
+            let address = rest.split(ends).next().and_then(|host| host.rsplit('@').next());
+            (address.unwrap_or_default(), true)
         });
         let words = line.split(|c: char| !is_inside(c) && c != '@' && c != '/');
         let words = words.filter(|word| !word.contains(['@', '/'])).map(|word| (word, false));
         for (text, is_url) in urls.chain(words) {
-            let end = text.find(|c: char| !is_inside(c)).unwrap_or(text.len());
-            let (host, port) = text[..end].split_once(':').unwrap_or((&text[..end], ""));
+            let text = text.split(|c| !is_inside(c)).next().unwrap_or_default();
+            let (host, port) = text.split_once(':').unwrap_or((text, ""));
             if !host.is_empty() && (is_url || host.contains('.')) {
                 found.push((host.to_owned(), port.parse().ok()));
             }
@@ -35,8 +35,7 @@ fn addresses(text: &str) -> Vec<Address> {
 fn addresses_of(container: &Json) -> Vec<Address> {
     let is_proxy = |variable: &&Json| !text(variable, "name").eq_ignore_ascii_case("no_proxy");
     let values = list(container, "env").iter().filter(is_proxy).map(|one| text(one, "value"));
-    let words = words(container);
-    words.iter().map(String::as_str).chain(values).flat_map(addresses).collect()
+    words(container).iter().map(String::as_str).chain(values).flat_map(addresses).collect()
 }
 
 /// Returns the name and the namespace of a Service in a host, for pods of a namespace: `name`,
@@ -89,8 +88,7 @@ pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
 }
 
 /// Checks that Services in the manifests have the ports of the addresses that containers name.
-pub(crate) fn ports(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
-    let (view, template, container) = context;
+pub(crate) fn ports((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     let manifest = template.manifest;
     let aliases = || list(template.spec, "hostAliases").iter();
     let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
@@ -118,39 +116,32 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let spec = template.spec;
     let resolves = matches!(text(spec, "dnsPolicy"), "ClusterFirstWithHostNet" | "None")
         || spec.pointer("/dnsConfig/nameservers").is_some();
-    if !template.is_on_host() || resolves {
-        return;
-    }
+
     let is_of_cluster = |host: &String| host.split('.').nth(2) == Some("svc");
     let mut hosts = addresses_of(engine.container).into_iter().map(|(host, _)| host);
     let leader = "LWS_LEADER_ADDRESS";
     let joins = template.size > 1 && words(engine.container).iter().any(|w| w.contains(leader));
     let name = hosts.find(is_of_cluster).or_else(|| joins.then(|| format!("${leader}")));
-    if let Some(name) = name {
-        let message = format!("in the network of its node, the pod does not resolve `{name}`");
-        found.push(message, "write `dnsPolicy: ClusterFirstWithHostNet`");
-    }
+    let Some(name) = name.filter(|_| template.is_on_host() && !resolves) else { return };
+    let message = format!("in the network of its node, the pod does not resolve `{name}`");
+    found.push(message, "write `dnsPolicy: ClusterFirstWithHostNet`");
 }
 
 /// Checks that variables are above those that use them.
 pub(crate) fn order(view: &View<'_>, found: &mut Found) {
-    for pod in pods(view) {
-        // Variables of Secrets come before all others.
-        let is_plain = |(container, _): &Located<'_>| list(container, "envFrom").is_empty();
-        for (container, path) in pod.all_containers().into_iter().filter(is_plain) {
-            for (index, (variable, path)) in items(container, "env", &path).enumerate() {
-                let names = || texts(container, "env", "name");
-                let is_late = |late: &String| {
-                    names().skip(index + 1).any(|name| name == late)
-                        && !names().take(index).any(|name| name == late)
-                };
-                let used = expanded_names(text(variable, "value")).into_iter();
-                if let Some(late) = used.into_iter().find(is_late) {
-                    let name = text(variable, "name");
-                    let message = format!("`{name}` uses `$({late})`, which is defined after it");
-                    found.push(pod.owner, path, message, format!("move `{late}` above `{name}`"));
-                }
-            }
+    // Variables of Secrets come before all others.
+    let is_plain = |container: &Json| list(container, "envFrom").is_empty();
+    for (pods, container, path) in containers(pods(view)).filter(|(_, one, _)| is_plain(one)) {
+        let names: Vec<&str> = texts(container, "env", "name").collect();
+        for (index, (variable, path)) in items(container, "env", &path).enumerate() {
+            let (before, after) = (&names[..index], &names[index + 1..]);
+            let is_late =
+                |name: &String| after.contains(&name.as_str()) && !before.contains(&name.as_str());
+            let mut used = expanded_names(text(variable, "value")).into_iter();
+            let Some(late) = used.find(is_late) else { continue };
+            let name = text(variable, "name");
+            let message = format!("`{name}` uses `$({late})`, which is defined after it");
+            found.push(pods.owner, path, message, format!("move `{late}` above `{name}`"));
         }
     }
 }

@@ -17,26 +17,18 @@ pub(crate) struct Judged {
     verdict: Verdict,
 }
 
-/// Reports what the release refuses or ignores. Each code has one invariant, which reports its verdicts.
-pub(crate) fn refused_or_ignored(view: &View<'_>, found: &mut Found) {
+/// Reports the verdicts that an invariant has by its code: settings that a later release removes, those that
+/// depend on a release that the image does not name and abbreviations, or else what the release refuses or
+/// ignores. Of that, each code has one invariant.
+pub(crate) fn verdicts(view: &View<'_>, found: &mut Found) {
     let code = found.code;
-    report(view, |one| one.code == code, &[Kind::Refused, Kind::Ignored], found);
-}
-
-/// Reports settings that a later release removes.
-pub(crate) fn deprecated(view: &View<'_>, found: &mut Found) {
-    report(view, |_| true, &[Kind::Deprecated], found);
-}
-
-/// Reports settings that depend on a release that the image does not name, and abbreviations.
-pub(crate) fn depends(view: &View<'_>, found: &mut Found) {
-    report(view, |_| true, &[Kind::Depends, Kind::Fragile], found);
-}
-
-fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], found: &mut Found) {
+    let is_wanted = |one: &&Judged| match one.verdict.kind {
+        Kind::Deprecated => code == Code::ServingDeprecated,
+        Kind::Depends | Kind::Fragile => code == Code::ServingRelease,
+        Kind::Refused | Kind::Ignored => code == one.code,
+    };
     // Several rules report verdicts, so they are judged once.
-    let judged = view.judged.get_or_init(|| judged(view)).iter();
-    for one in judged.filter(|one| wanted.contains(&one.verdict.kind) && is_of(one)) {
+    for one in view.judged.get_or_init(|| judged(view)).iter().filter(is_wanted) {
         let Judged { owner, path, field, verdict, .. } = one;
         let finding = found.push(*owner, path, &verdict.message, &verdict.hint).field(field);
         let is_field = one.code == Code::ServingApi;
@@ -50,7 +42,7 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
                 finding.warning().why(effect, source);
             }
             (Kind::Ignored, certain) => {
-                let finding = if certain { finding.warning() } else { finding.note() };
+                let finding = finding.warning().lower_if(!certain, Severity::Note);
                 finding.why("the setting has no effect", source);
             }
             (Kind::Refused, true) | (Kind::Deprecated | Kind::Depends | Kind::Fragile, _) => {}
@@ -58,101 +50,98 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
     }
 }
 
-/// Returns verdicts at one place, below which their paths are.
-fn placed(
-    code: Code,
-    owner: usize,
-    base: &str,
-    field: &'static str,
-    verdicts: Vec<Verdict>,
-) -> impl Iterator<Item = Judged> {
-    verdicts.into_iter().map(move |verdict| {
-        let path = format!("{base}{}", verdict.path);
-        Judged { code, owner, path, field, verdict }
-    })
-}
-
 fn judged(view: &View<'_>) -> Vec<Judged> {
-    let mut judged: Vec<Judged> =
-        view.engines().flat_map(|(template, engine)| engine_of(template, engine)).collect();
+    let mut judged = Vec::new();
+    // The paths of verdicts are below the place.
+    let mut add = |code, owner, place: &str, field, verdicts: Vec<Verdict>| {
+        judged.extend(verdicts.into_iter().map(|verdict| {
+            let path = format!("{place}{}", verdict.path);
+            Judged { code, owner, path, field, verdict }
+        }));
+    };
+    for (template, engine) in view.engines() {
+        let (of_flags, of_variables) = engine_of(engine).unwrap_or_default();
+        let (code, owner, path) = (Code::ServingEngineFlags, template.owner, &engine.path);
+        add(code, owner, path, template.args_field(), of_flags);
+        add(code, owner, path, "engine.env", of_variables);
+    }
     for (template, sidecar) in view.sidecars() {
         // A chart of ours knows the release also of an image without a tag: the profile names it.
         let release = release_of(view, &SIDECAR, text(sidecar.container, "image"));
-        let found = of_program(&SIDECAR, release, &sidecar.flags, sidecar.container);
+        let found = judge(&SIDECAR, release, &sidecar.flags, sidecar.container);
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
-        judged.extend(placed(code, template.owner, &sidecar.path, field, found));
+        add(code, template.owner, &sidecar.path, field, found);
     }
     // Of pickers that a controller creates, only the configuration is judged.
     for picker in &view.pickers {
-        let (path, found) = (format!("{}.args", picker.path), flags_of(view, picker));
-        judged.extend(placed(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found));
+        let path = format!("{}.args", picker.path);
+        let found = flags_of(view, picker);
+        add(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found);
     }
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
-        let (table, release) = picker_table(view, picker);
         let allows = picker.flags.is_on("allow-experimental-plugins");
-        let found = of_either(text(picker.container, "image"), release, table, |table| {
+        let found = of_either(view, picker, |table, release| {
             releases::picker::judge(table, release, config, allows)
         });
-        judged.extend(placed(Code::ServingPickerConfig, owner, path, "epp.config", found));
+        add(Code::ServingPickerConfig, owner, path, "epp.config", found);
     }
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let found = kinds::judge(&manifest.json, &|project| told_release(view, project));
-        judged.extend(placed(Code::ServingApi, owner, "", "api", found));
+        add(Code::ServingApi, owner, "", "api", found);
     }
     judged
 }
 
 /// Reports images that name no release of the tables, and the release that judges them instead.
 pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
-    let check = |mut found: Reporter<'_>, image: &str, of: &ProgramTable, release| {
-        let (program, newest) = (of.name, of.releases.newest());
-        let message = match release {
-            _ if !image.contains([':', '@']) || is_placeholder(image) => return,
-            Release::Listed(_) => return,
-            Release::Later => format!(
-                "settings of `{image}` are judged by {program} {newest}, the newest known release"
-            ),
-            Release::Latest | Release::Unknown => format!(
-                "settings of `{image}` are judged by no release: it names no release of {program}"
-            ),
+    let mut check =
+        |place: (usize, &str, &'static str), image: &str, of: &ProgramTable, release| {
+            let (program, newest) = (of.name, of.releases.newest());
+            let judge = match release {
+                _ if !image.contains([':', '@']) || is_placeholder(image) => return,
+                Release::Listed(_) => return,
+                Release::Later => format!("{program} {newest}, the newest known release"),
+                Release::Latest | Release::Unknown => {
+                    format!("no release: it names no release of {program}")
+                }
+            };
+            let message = format!("settings of `{image}` are judged by {judge}");
+            let hint = "set a tag with a known release, or read the notes of the release";
+            found.push(place.0, place.1, message, hint).field(place.2);
         };
-        found.push(message, "set a tag with a known release, or read the notes of the release");
-    };
 
     for template in &view.templates {
         let engine = template.engine.as_ref().filter(|engine| engine.flags.are_read());
         if let Some((engine, table)) = engine.and_then(|one| Some((one, one.program.table()?))) {
             let image = text(engine.container, "image");
-            let found = found.at(template.owner, &engine.path).field("engine.image");
-            check(found, image, table, table.release(image));
+            let place = (template.owner, &*engine.path, "engine.image");
+            check(place, image, table, table.release(image));
         }
-        if let Some(sidecar) = &template.sidecar {
-            let image = text(sidecar.container, "image");
-            let found = found.at(template.owner, &sidecar.path).field("prefill.sidecar-image");
-            check(found, image, &SIDECAR, release_of(view, &SIDECAR, image));
-        }
+        let Some(sidecar) = &template.sidecar else { continue };
+        let image = text(sidecar.container, "image");
+        let place = (template.owner, &*sidecar.path, "prefill.sidecar-image");
+        check(place, image, &SIDECAR, release_of(view, &SIDECAR, image));
     }
     for picker in &view.pickers {
         let image = text(picker.container, "image");
         let (table, release) = picker_table(view, picker);
         if image::is_of(image, table.program.key) {
-            let found = found.at(picker.owner, &picker.path).field("epp.image");
-            check(found, image, &table.program, release);
+            check((picker.owner, &picker.path, "epp.image"), image, &table.program, release);
         }
     }
 }
 
-fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
-    let Some(table) = engine.program.table() else { return Vec::new() };
-    let (flags, image) = (&engine.flags, text(engine.container, "image"));
+/// Returns the verdicts on the flags and on the variables of an engine; `None` if nothing is known of them.
+fn engine_of(engine: &Engine<'_>) -> Option<(Vec<Verdict>, Vec<Verdict>)> {
+    let (table, flags) = (engine.program.table()?, &engine.flags);
+    let image = text(engine.container, "image");
     // vLLM-Omni adds flags to the same command.
     if !flags.are_read() || is_omni(image) || flags.has("omni") {
-        return Vec::new();
+        return None;
     }
 
     let release = table.release(image);
-    let code = Code::ServingEngineFlags;
     // Plugins come as packages, which the script installs or the image has (vLLM docs, plugin system).
     let installs = words(engine.container).iter().any(|word| word.contains("pip install"));
     let env = list(engine.container, "env").iter();
@@ -178,9 +167,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
         let index = variables.clone().position(|(name, _)| name == verdict.path);
         verdict.path = format!(".env[{}]", index.unwrap_or_default());
     }
-    placed(code, template.owner, &engine.path, template.args_field(), of_flags)
-        .chain(placed(code, template.owner, &engine.path, "engine.env", of_variables))
-        .collect()
+    Some((of_flags, of_variables))
 }
 
 /// Returns the picker's program, and its release.
@@ -193,17 +180,18 @@ fn picker_table(view: &View<'_>, picker: &Picker<'_>) -> (&'static releases::Pic
     (table, release_of(view, &table.program, image))
 }
 
-/// Removes verdicts on names that a picker of the other project has, for an unknown image.
+/// Returns verdicts on a picker, for an unknown image without those on names that a picker of the other
+/// project has.
 fn of_either(
-    image: &str,
-    release: Release,
-    own: &'static releases::Picker,
-    judge: impl Fn(&'static releases::Picker) -> Vec<Verdict>,
+    view: &View<'_>,
+    picker: &Picker<'_>,
+    judge: impl Fn(&'static releases::Picker, Release) -> Vec<Verdict>,
 ) -> Vec<Verdict> {
-    let mut verdicts = judge(own);
-    if release.is_unknown() && !image::is_of(image, own.program.key) {
+    let (own, release) = picker_table(view, picker);
+    let mut verdicts = judge(own, release);
+    if release.is_unknown() && !image::is_of(text(picker.container, "image"), own.program.key) {
         let other = if own.program.key == GIE.program.key { &*LLM_D } else { &*GIE };
-        let others = judge(other);
+        let others = judge(other, release);
         verdicts.retain(|one| {
             let is_same = |other: &Verdict| other.kind == one.kind && other.path == one.path;
             one.kind != Kind::Refused || others.iter().any(is_same)
@@ -213,27 +201,22 @@ fn of_either(
 }
 
 fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Verdict> {
-    let (table, release) = picker_table(view, picker);
     // A picker that is known by its flags only may be another program.
     let image = text(picker.container, "image");
-    let is_known = image::is_of(image, table.program.key) || view.is_generated;
+    let own = picker_table(view, picker).0.program.key;
+    let is_known = image::is_of(image, own) || view.is_generated;
     if !is_known && !["epp", "picker", "scheduler"].iter().any(|part| image.contains(part)) {
         return Vec::new();
     }
-    of_either(image, release, table, |table| {
-        of_program(&table.program, release, &picker.flags, picker.container)
+    of_either(view, picker, |table, release| {
+        judge(&table.program, release, &picker.flags, picker.container)
     })
 }
 
 /// Judges the flags of a Go program, each by itself and by its relations to others.
-fn of_program(
-    program: &ProgramTable,
-    release: Release,
-    flags: &Flags,
-    container: &Json,
-) -> Vec<Verdict> {
-    let mut verdicts = go_flags::judge(program, release, &flags.raw);
-    verdicts.extend(relations::judge(program, release, flags, container));
+fn judge(of: &ProgramTable, release: Release, flags: &Flags, container: &Json) -> Vec<Verdict> {
+    let mut verdicts = go_flags::judge(of, release, &flags.raw);
+    verdicts.extend(relations::judge(of, release, flags, container));
     verdicts
 }
 

@@ -29,22 +29,19 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
     let is_plain = !flags.may_have_value() && !is_shell(&words(engine.container));
     let is_whole = wanted.is_some() || taken.is_some() || is_plain;
     if !is_given && is_whole && !flags.begin_with_value() {
-        let (message, hint) = match (taken, wanted) {
-            (Some(taken), _) => (
-                format!(
+        let finding = match (taken, wanted) {
+            (Some(taken), _) => {
+                let message = format!(
                     "`--served-model-name` takes `{taken}` as a name, so that no model is given"
-                ),
-                "write the model before the flag".to_owned(),
-            ),
-            (None, Some(name)) => (
-                format!("no model is given: vLLM does not read `{name}`"),
-                format!("add `--model=$({name})` to `args`"),
-            ),
-            (None, None) => {
-                ("no model is given".to_owned(), "write the model after `vllm serve`".to_owned())
+                );
+                found.push(message, "write the model before the flag")
             }
+            (None, Some(name)) => {
+                let message = format!("no model is given: vLLM does not read `{name}`");
+                found.push(message, format!("add `--model=$({name})` to `args`"))
+            }
+            (None, None) => found.push("no model is given", "write the model after `vllm serve`"),
         };
-        let finding = found.push(message, hint);
         finding.why("the engine serves its default model", "vLLM, arguments of `serve`");
     }
     let Some(model) = engine.model.as_deref() else { return };
@@ -60,13 +57,12 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         found.push(message, "remove it: the engine reads it from the model");
     }
 
-    let Some(checkpoint) = checkpoint::of(model) else { return };
     // Arguments that change the configuration.
     const CHANGES: [&str; 5] =
         ["hf-overrides", "rope-scaling", "hf-config-path", "revision", "config-format"];
-    if CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag)) {
-        return;
-    }
+    let is_changed = CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag));
+    let checkpoint = checkpoint::of(model).filter(|_| !is_changed);
+    let Some(checkpoint) = checkpoint else { return };
     let tensor = engine.number("tensor-parallel-size", 1).filter(|tensor| *tensor > 0);
     if let Some(tensor) = tensor.filter(|tensor| !checkpoint.heads.is_multiple_of(*tensor)) {
         let heads = checkpoint.heads;
@@ -77,10 +73,9 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
     }
     let allows = variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
     let length = engine.number("max-model-len", 0).filter(|_| !allows);
-    if let Some(length) = length.filter(|length| *length > checkpoint.positions) {
-        let most = checkpoint.positions;
-        let message =
-            format!("`--max-model-len` {length} is more than the {most} positions of `{model}`");
-        found.push(message, format!("write {most} or less, or extend it with `--hf-overrides`"));
-    }
+    let Some(length) = length.filter(|length| *length > checkpoint.positions) else { return };
+    let most = checkpoint.positions;
+    let message =
+        format!("`--max-model-len` {length} is more than the {most} positions of `{model}`");
+    found.push(message, format!("write {most} or less, or extend it with `--hf-overrides`"));
 }

@@ -5,8 +5,7 @@ use crate::plugins;
 
 /// Returns plugin types by plugin name.
 fn types(config: &Json) -> BTreeMap<&str, &str> {
-    let plugins = list(config, "plugins").iter();
-    plugins.map(|plugin| (name_of(plugin), text(plugin, "type"))).collect()
+    list(config, "plugins").iter().map(|plugin| (name_of(plugin), text(plugin, "type"))).collect()
 }
 
 /// Checks what the picker validates at startup.
@@ -14,14 +13,11 @@ pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = &picker.config else { continue };
         let mut found = found.at(*owner, path);
-        let config = match config {
-            Ok(config) => config,
-            Err(why) => {
-                let message = format!("cannot read the configuration of the picker: {why}");
-                found.push(message, "fix the file");
-                continue;
-            }
-        };
+        if let Err(why) = config {
+            let message = format!("cannot read the configuration of the picker: {why}");
+            found.push(message, "fix the file");
+        }
+        let Ok(config) = config else { continue };
         if text(config, "kind") != "EndpointPickerConfig" {
             let hint = "write `kind: EndpointPickerConfig`";
             found.below(".kind", "not an EndpointPickerConfig", hint);
@@ -59,11 +55,10 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         // llm-d-router, SchedulerProfile.AddPlugins.
         let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
         let pickers: Vec<&str> = texts(profile, "plugins", "pluginRef").filter(is_picker).collect();
-        if let [one, other, ..] = pickers[..] {
-            let name = text(profile, "name");
-            let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
-            found.below(&place, message, "keep one of them");
-        }
+        let [one, other, ..] = pickers[..] else { continue };
+        let name = text(profile, "name");
+        let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
+        found.below(&place, message, "keep one of them");
     }
 
     let handlers = types.iter().filter(|(_, kind)| plugins::is_profile_handler(kind));
@@ -126,10 +121,9 @@ fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Repo
     let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
     // With a second handler, maybe a custom one, any profile may be run.
     let [handler] = handlers[..] else { return };
-    let kind = text(handler, "type");
-    if !matches!(kind, "disagg-profile-handler" | "pd-profile-handler") {
+    let kind @ ("disagg-profile-handler" | "pd-profile-handler") = text(handler, "type") else {
         return;
-    }
+    };
     let used = ROLES.map(|role| {
         let said = |pointer: &str| handler.pointer(&format!("/parameters/{pointer}"))?.as_str();
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
@@ -169,14 +163,13 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
         if others.remove(index).is_none() || others.is_empty() {
             continue;
         }
-        for (template, _) in view.engines().filter(|(one, _)| one.part == Part::Single) {
-            if template.has_labels(&others) && template.manifest.may_share_namespace(pool) {
-                let message = format!(
-                    "{pool} selects by label `{index}`, which pods of {template} do not have"
-                );
-                let hint = "add a label to all pods with a server, and select by it";
-                found.push(owner, ".spec.selector", message, hint).field("topology");
-            }
+        let is_server = |one: &&Template<'_>| one.part == Part::Single && one.engine.is_some();
+        let others = view.labelled(pairs(&others), pool.namespace()).into_iter();
+        for template in others.filter(is_server) {
+            let message =
+                format!("{pool} selects by label `{index}`, which pods of {template} do not have");
+            let hint = "add a label to all pods with a server, and select by it";
+            found.push(owner, ".spec.selector", message, hint).field("topology");
         }
     }
 
@@ -196,20 +189,13 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
 /// Checks that pods of a pool serve one model, and that plugins use its tokenizer.
 pub(crate) fn model(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
-        let mut served: Vec<(&str, &str)> = Vec::new();
-        for template in view.selected(pool) {
-            // LoRA adapters are additional models.
-            let engine = template.engine.as_ref().filter(|one| !one.flags.has("lora-modules"));
-            let first = engine.and_then(|engine| engine.names().into_iter().next());
-            let first = first.filter(|name| !is_placeholder(name));
-            served.extend(first.map(|name| (name, template.role().unwrap_or_default())));
-        }
-        served.sort_unstable();
-        served.dedup_by_key(|(name, _)| *name);
-        if let [(one, _), .., (other, _)] = served.as_slice() {
-            let message = format!("pods of {pool} serve `{one}` and `{other}`");
-            found.push(owner, ".spec.selector", message, "give each model its own pool");
-        }
+        let engines = view.selected(pool).into_iter().filter_map(|one| one.engine.as_ref());
+        // LoRA adapters are additional models.
+        let engines = engines.filter(|one| !one.flags.has("lora-modules"));
+        let served: BTreeSet<&str> = engines.filter_map(first_name).collect();
+        let Some((one, other)) = differing(served.first(), served.last()) else { continue };
+        let message = format!("pods of {pool} serve `{one}` and `{other}`");
+        found.push(owner, ".spec.selector", message, "give each model its own pool");
     }
 
     for picker in view.all_pickers() {
@@ -223,12 +209,11 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
                 let known: Vec<&str> =
                     engine.names().into_iter().chain(engine.model.as_deref()).collect();
                 let is_known = |served: &&&str| !known.contains(&name) && !is_placeholder(served);
-                if let Some(served) = known.first().filter(is_known) {
-                    let message = format!(
-                        "plugin `{kind}` has modelName `{name}`, but the pods serve `{served}`"
-                    );
-                    found.push(message, format!("write `modelName: {served}`")).field("epp.config");
-                }
+                let Some(served) = known.first().filter(is_known) else { continue };
+                let message = format!(
+                    "plugin `{kind}` has modelName `{name}`, but the pods serve `{served}`"
+                );
+                found.push(message, format!("write `modelName: {served}`")).field("epp.config");
             }
         }
     }
@@ -283,25 +268,24 @@ fn filters(
         return;
     }
     for template in pods.iter().filter(|template| template.engine.is_some()) {
-        if let Some(role @ ("prefill" | "encode")) = template.role() {
-            let message = format!(
-                "profile `{name}` has no filter, so pods of {template} get complete requests, but \
-                 their role is `{role}`"
-            );
-            found.push(message, "add `decode-filter`, or remove these pods from the pool");
-        }
+        let Some(role @ ("prefill" | "encode")) = template.role() else { continue };
+        let message = format!(
+            "profile `{name}` has no filter, so pods of {template} get complete requests, but \
+             their role is `{role}`"
+        );
+        found.push(message, "add `decode-filter`, or remove these pods from the pool");
     }
 }
 
 /// Reports references to missing plugins. `own` are the plugin names in the configuration.
 fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
     for (path, key, is_required) in plugins::REFERENCES.iter() {
-        walk(config, path, "", &mut |map, place| {
-            let name = map.get(key).and_then(Json::as_str).unwrap_or_default();
+        for (map, place) in at(config, path).iter().filter(|(value, _)| value.is_object()) {
+            let name = text(map, key);
             // Policies and detectors can be referenced by type, without a plugin entry.
             let by_type = !is_required && (name.is_empty() || plugins::is_known(name));
             if own.contains(&name) || by_type {
-                return;
+                continue;
             }
             if name.is_empty() {
                 found.below(place, format!("missing `{key}`"), "set the name of a plugin");
@@ -310,22 +294,22 @@ fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
                 let hint = suggest::hint(name, own, "plugins");
                 found.below(&format!("{place}.{key}"), message, hint);
             }
-        });
+        }
     }
 }
 
-/// Calls `visit` with each map at a path, and with its place.
-fn walk(json: &Json, path: &str, place: &str, visit: &mut dyn FnMut(&Json, &str)) {
-    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-    if path.is_empty() {
-        if json.is_object() {
-            visit(json, place);
-        }
-    } else if first == "[]" {
-        for (index, item) in json.as_array().into_iter().flatten().enumerate() {
-            walk(item, rest, &format!("{place}[{index}]"), visit);
-        }
-    } else if let Some(value) = json.get(first).filter(|value| !value.is_null()) {
-        walk(value, rest, &format!("{place}.{first}"), visit);
-    }
+/// Returns the values at a path, in which `[]` stands for each item of a list, with their JSON paths.
+fn at<'j>(json: &'j Json, path: &str) -> Vec<Located<'j>> {
+    path.split('.').fold(vec![(json, String::new())], |all, step| {
+        let below = |(json, place): Located<'j>| -> Vec<Located<'j>> {
+            let items = json.as_array().into_iter().flatten().enumerate();
+            match step {
+                "[]" => items.map(|(index, item)| (item, format!("{place}[{index}]"))).collect(),
+                key => {
+                    json.get(key).map(|one| (one, format!("{place}.{key}"))).into_iter().collect()
+                }
+            }
+        };
+        all.into_iter().flat_map(below).collect()
+    })
 }

@@ -3,7 +3,6 @@
 use super::probe::http_probes;
 use super::*;
 use crate::source::Reference;
-use crate::view::discovery::is_patch;
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
@@ -17,14 +16,13 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     let flags = &engine.flags;
     let tp = engine.number("tensor-parallel-size", 1)?;
     let pp = engine.number("pipeline-parallel-size", 1)?;
-    let dp = engine.number("data-parallel-size", 1)?;
+    let (model, dp) = (tp.checked_mul(pp)?, engine.number("data-parallel-size", 1)?);
     if engine.program == Program::Sglang {
         // With attention data parallelism, ranks of both kinds share devices.
         let shares =
             flags.is_on("enable-dp-attention") && !flags.has("attention-data-parallel-size");
-        let replicas = if shares { 1 } else { dp };
-        let nodes = engine.number("nnodes", 1)?;
-        return tp.checked_mul(pp)?.checked_mul(replicas).map(|all| all / nodes.max(1));
+        let nodes = engine.number("nnodes", 1)?.max(1);
+        return model.checked_mul(if shares { 1 } else { dp }).map(|all| all / nodes);
     }
     // The Hugging Face server spreads models over all devices by itself, and another one may.
     let spreads = matches!(engine.program, Program::HuggingFace | Program::Other);
@@ -34,13 +32,13 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     if spreads && !says || is_placed {
         return None;
     }
-    let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
+    let model = model.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
     // With this flag the pod runs one rank.
     if flags.has("data-parallel-rank") {
-        return tp.checked_mul(pp);
+        return Some(model);
     }
     if flags.has("data-parallel-size-local") {
-        return tp.checked_mul(pp)?.checked_mul(engine.number("data-parallel-size-local", 1)?);
+        return model.checked_mul(engine.number("data-parallel-size-local", 1)?);
     }
     let pods = if flags.has("nnodes") {
         engine.number("nnodes", 1)?
@@ -49,7 +47,7 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
     } else {
         1
     };
-    Some(tp.checked_mul(pp)?.checked_mul(dp)?.div_ceil(pods.max(1)))
+    Some(model.checked_mul(dp)?.div_ceil(pods.max(1)))
 }
 
 /// Checks that pods request as many devices as their ranks use.
@@ -85,8 +83,7 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
 fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Reporter<'_>) {
     let said = template.node_label("cloud.google.com/gke-tpu-topology");
     let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
-    let mut sides = said.split('x').map(|side| side.parse().ok());
-    let chips = sides.try_fold(1u32, |chips, side| chips.checked_mul(side?));
+    let chips = said.split('x').try_fold(1u32, |all, side| all.checked_mul(side.parse().ok()?));
     let Some(chips) = chips else { return };
     let fits = match template.part {
         Part::Single => units <= chips,
@@ -122,14 +119,11 @@ pub(crate) fn group_size((view, template, engine): Context<'_>, found: &mut Repo
         engine.flags.has("data-parallel-size-local")
             && u64::from(*local) * u64::from(size) != u64::from(*all)
     };
-    if let Some((all, local)) = all.zip(local).filter(is_wrong) {
-        let message = format!(
-            "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
-        );
-        let hint =
-            "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
-        found.push(message, hint).field("dp");
-    }
+    let Some((all, local)) = all.zip(local).filter(is_wrong) else { return };
+    let message =
+        format!("{size} pods with {local} ranks each do not match the {all} ranks of the engine");
+    let hint = "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
+    found.push(message, hint).field("dp");
 }
 
 /// Checks routing sidecars: their ports match the engine, and decode pods have one if there is prefill.
@@ -137,10 +131,9 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     for (template, sidecar) in view.sidecars() {
         for flag in ["port", "model-server-port", "vllm-port"] {
             let value = sidecar.flags.text(flag).filter(|value| !is_placeholder(value));
-            if let Some(value) = value.filter(|value| value.parse::<u16>().is_err()) {
-                let message = format!("`--{flag}` of the sidecar is `{value}`, which is no port");
-                found.push(template.owner, &sidecar.path, message, "write a number");
-            }
+            let Some(value) = value.filter(|value| value.parse::<u16>().is_err()) else { continue };
+            let message = format!("`--{flag}` of the sidecar is `{value}`, which is no port");
+            found.push(template.owner, &sidecar.path, message, "write a number");
         }
         let ports = template.engine.as_ref().and_then(Engine::ports);
         let ports = ports.filter(|ports| !ports.is_empty());
@@ -260,11 +253,10 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
                 format!("{probe} uses port `{named}`, which the container does not declare");
             found.push(message, "use a port of the container");
         }
-        if let Some(number) = number.filter(|number| !open.contains(number)) {
-            let open = ranges(&open);
-            let message = format!("{probe} uses port {number}, but the engine listens on {open}");
-            found.push(message, "use the same port in both");
-        }
+        let Some(number) = number.filter(|number| !open.contains(number)) else { continue };
+        let open = ranges(&open);
+        let message = format!("{probe} uses port {number}, but the engine listens on {open}");
+        found.push(message, "use the same port in both");
     }
 }
 
@@ -272,7 +264,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
-        let mut found = found.at(owner, path);
+        let mut found = found.at(owner, path).field(field);
         let stands =
             ["REPLACE", ":replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
         if is_placeholder(image) || image.starts_with('$') {
@@ -281,20 +273,19 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
             finding.code(Code::ServingUnread).why("violations are not found", "bundle2chart");
         } else if image.is_empty() {
             let message = format!("container `{}` has no image", text(container, "name"));
-            found.push(message, "set the image, with its digest").warning().field(field);
+            found.push(message, "set the image, with its digest").warning();
         } else if stands.iter().any(|part| image.contains(part)) {
             let message = format!("image `{image}` is a placeholder");
-            found.push(message, "replace it with the image").field(field);
+            found.push(message, "replace it with the image");
         } else if !Reference::is_valid(image) {
             let message = format!("`{image}` is not a valid image reference");
-            found
-                .push(message, "write `REPOSITORY:TAG@sha256:…` in lower-case letters")
-                .field(field);
+            found.push(message, "write `REPOSITORY:TAG@sha256:…` in lower-case letters");
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();
-            let reason = "a tag can move to another image";
-            finding.code(Code::ImageNotPinned).why(reason, "llm-d guides").field(field);
+            finding
+                .code(Code::ImageNotPinned)
+                .why("a tag can move to another image", "llm-d guides");
         }
     };
 
@@ -308,9 +299,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
             let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
             check(template.owner, container, format!("{path}.image"), field);
         }
-    }
-    // A model image contains code and weights, so it is pinned, too.
-    for template in &view.templates {
+        // A model image contains code and weights, so it is pinned, too.
         for (image, path) in template.model_images() {
             check(template.owner, &json!({"name": "model", "image": image}), path, "model");
         }
@@ -337,14 +326,18 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
     let Some((resource, units)) = gpus else { return };
 
     // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
-    let mut mounts = list(engine.container, "volumeMounts").iter();
-    let mount = mounts.find(|mount| text(mount, "mountPath") == "/dev/shm");
+    let mount = mount_of(engine.container, "/dev/shm");
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
     if medium != Some("Memory") && !is_true(template.spec, "/hostIPC") {
         let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
         found.push(format!("{units} × {resource} share only 64 MiB of shared memory"), hint);
     }
+}
+
+/// Returns the first name of the model that an engine serves, if it is known.
+pub(super) fn first_name<'e>(engine: &'e Engine<'_>) -> Option<&'e str> {
+    engine.names().into_iter().next().filter(|name| !is_placeholder(name))
 }
 
 /// Checks that prefill and decode have compatible engines and KV caches.
@@ -386,11 +379,8 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             );
             found.push(message, "use the same value for both");
         }
-        let [decode, prefill] = [one, other].map(|engine| {
-            let name = engine.names().into_iter().next();
-            name.filter(|name| !is_pooled && !is_placeholder(name))
-        });
-        if let Some((decode, prefill)) = differing(decode, prefill) {
+        let models = differing(first_name(one), first_name(other));
+        if let Some((decode, prefill)) = models.filter(|_| !is_pooled) {
             let message = format!("prefill serves `{prefill}`, but decode `{decode}`");
             found.push(message, "serve one model under one name");
         }

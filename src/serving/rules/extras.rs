@@ -48,11 +48,10 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);
             for (holder, key, most) in all {
                 let said = holder.get(key).and_then(Json::as_u64);
-                if let Some(said) = said.filter(|said| *said > most) {
-                    let message = format!("{object} has {key} {said}, more than {most}");
-                    let path = format!(".spec.{}.{direction}", at.replace('/', "."));
-                    found.below(&path, message, format!("write at most {most}"));
-                }
+                let Some(said) = said.filter(|said| *said > most) else { continue };
+                let message = format!("{object} has {key} {said}, more than {most}");
+                let path = format!(".spec.{}.{direction}", at.replace('/', "."));
+                found.below(&path, message, format!("write at most {most}"));
             }
         }
 
@@ -305,7 +304,7 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             || text(spec, "minAvailable") == "100%";
         let wanted = budget.map("/spec/selector/matchLabels");
         let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { continue };
-        let protected: Vec<&Template<'_>> = view.with_labels(wanted, budget).collect();
+        let protected = view.labelled(pairs(wanted), budget.namespace());
         // Ignore budgets of other applications.
         if protected.iter().all(|template| template.engine.is_none()) {
             continue;
@@ -335,23 +334,23 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns the name of the Service in the host of a DestinationRule.
+fn service_in(rule: &Manifest) -> &str {
+    text(rule.spec(), "host").split('.').next().unwrap_or_default()
+}
+
 /// Checks that the DestinationRule of the picker has its host, and connects as the picker serves.
 pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
-    // By the names of their Services and their own.
-    let mut rules: BTreeMap<&str, BTreeMap<usize, &Manifest>> = BTreeMap::new();
-    for (owner, rule) in view.of_kind("DestinationRule") {
-        let host = text(rule.spec(), "host");
-        // A rule with a wrong host is found by its name, which upstream's chart takes from the
-        // picker.
-        for name in [host.split('.').next().unwrap_or_default(), rule.name()] {
-            rules.entry(name).or_default().insert(owner, rule);
-        }
-    }
+    // By the names of their Services and their own: a rule with a wrong host is found by its name, which
+    // upstream's chart takes from the picker.
+    let rules = grouped(view.of_kind("DestinationRule").flat_map(|(owner, rule)| {
+        BTreeSet::from([service_in(rule), rule.name()]).into_iter().map(move |n| (n, (owner, rule)))
+    }));
     for (_, pool) in view.pools() {
         let Some(name) = pool.text("/spec/endpointPickerRef/name") else { continue };
         // A rule of the picker's namespace for a Service that is nowhere.
         let is_stray = |rule: &Manifest| {
-            let host = text(rule.spec(), "host").split('.').next().unwrap_or_default();
+            let host = service_in(rule);
             rule.may_share_namespace(pool)
                 && rule.spec().pointer("/trafficPolicy/tls").is_some()
                 && !host.contains('*')
@@ -367,16 +366,14 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
         }
         for (owner, rule) in rules.get(name).into_iter().flatten() {
             let Some(spec) = rule.json.get("spec") else { continue };
-            let host = text(spec, "host");
-            let mut parts = host.split('.');
-            let service = parts.next().unwrap_or_default();
-            let own = pool.namespace();
-            let elsewhere = parts.next().is_some_and(|said| !own.is_empty() && said != own);
+            let (host, own) = (text(spec, "host"), pool.namespace());
+            let said = host.split('.').nth(1);
+            let elsewhere = said.is_some_and(|said| !own.is_empty() && said != own);
             if elsewhere && !rule.may_share_namespace(pool) {
                 // It is for the picker of the same name in its own namespace.
                 continue;
             }
-            if service != name || elsewhere {
+            if service_in(rule) != name || elsewhere {
                 let message = format!("{rule} has host {host}, but the picker is {name}");
                 let domain =
                     if own.is_empty() { own } else { &format!(".{own}.svc.cluster.local") };

@@ -9,16 +9,17 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     for (owner, gateway) in view.of_kind("Gateway") {
         listeners(owner, gateway, found);
     }
-    let grants = grants(view);
+    let grants = grouped(view.of_kind("ReferenceGrant").map(|(_, one)| (one.namespace(), one)));
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
         let mut strangers = Vec::new();
-        for (parent, path) in items(route.spec(), "parentRefs", ".spec") {
-            if matches!(text(parent, "kind"), "" | "Gateway") {
-                strangers.extend(parent_of(view, route, parent, found.at(owner, path)));
+        for (index, parent) in parents(route).enumerate() {
+            let found = found.at(owner, format!(".spec.parentRefs[{index}]"));
+            if matches!(text(parent.0, "kind"), "" | "Gateway") {
+                strangers.extend(parent_of(view, route, parent, found));
             }
         }
         // A route with several parents has an effect with one that matches.
-        let parents = list(route.spec(), "parentRefs").len();
+        let parents = parents(route).count();
         if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents) {
             let message = format!("no listener of {gateway} matches the hostnames of {route}");
             found.push(owner, ".spec.hostnames", message, "use a host of the listener");
@@ -32,10 +33,20 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             self::rule(route, rule, found.at(owner, path.as_str()));
             rewritten(view, route, rule, found.at(owner, format!("{path}.filters")));
             for (backend, path) in items(rule, "backendRefs", &path) {
-                backend_of(view, &grants, route, backend, found.at(owner, path));
+                backend_of(view, &grants, (route, backend), found.at(owner, path));
             }
         }
     }
+}
+
+/// A reference of a route to a parent, with its name and its namespace.
+type Parent<'v> = (&'v Json, (&'v str, &'v str));
+
+/// Returns the references of a route to its parents.
+pub(super) fn parents(route: &Manifest) -> impl Iterator<Item = Parent<'_>> {
+    list(route.spec(), "parentRefs").iter().map(|parent| {
+        (parent, (text(parent, "name"), text_or(parent, "namespace", route.namespace())))
+    })
 }
 
 /// Returns the InferencePools that a route has as backends, with their JSON paths.
@@ -63,11 +74,14 @@ fn behind<'v, 'a>(view: &'v View<'a>, route: &Manifest, backend: &Json) -> Vec<&
 
 /// Checks that a rule leaves the `/v1` of requests to engines, below which they serve the API of OpenAI.
 fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
-    let backends = list(rule, "backendRefs").iter();
-    let to_engine = backends.clone().any(|backend| {
+    let backends = list(rule, "backendRefs");
+    let to_engine = backends.iter().any(|backend| {
         text(backend, "kind") == "InferencePool"
             || behind(view, route, backend).iter().any(|pods| pods.engine.is_some())
     });
+    if !to_engine {
+        return;
+    }
     // A pattern may match any paths.
     let is_pattern = |one: &&Json| text_at(one, "/path/type") == Some("RegularExpression");
     let matches = list(rule, "matches").iter().filter(|one| !is_pattern(one));
@@ -83,14 +97,14 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
         engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
     };
-    let is_served = backends.into_iter().all(|one| behind(view, route, one).iter().any(is_usual));
-    if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
+    let is_served = |one: &Json| behind(view, route, one).iter().any(is_usual);
+    if let Some(path) = paths.clone().find(is_foreign).filter(|_| backends.iter().all(is_served)) {
         let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
         let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
         found.push(message, hint).why("requests get 404", "Gateway API, HTTPURLRewriteFilter");
     }
     let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
-    for filter in list(rule, "filters").iter().filter(|_| to_engine) {
+    for filter in list(rule, "filters") {
         let path = text_at(filter, "/urlRewrite/path/replacePrefixMatch");
         if path.is_some_and(|to| to.trim_matches('/').is_empty()) {
             let message =
@@ -211,10 +225,9 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
 fn parent_of<'a>(
     view: &View<'a>,
     route: &Manifest,
-    parent: &Json,
+    (parent, (name, namespace)): Parent<'_>,
     mut found: Reporter<'_>,
 ) -> Option<&'a Manifest> {
-    let (name, namespace) = (text(parent, "name"), text_or(parent, "namespace", route.namespace()));
     let mut gateways = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).peekable();
     let is_open = is_placeholder(name) || is_placeholder(text(parent, "namespace"));
     if is_open || gateways.peek().is_none() {
@@ -278,21 +291,18 @@ fn accepted(
     found: &mut Reporter<'_>,
 ) {
     // By default a listener accepts routes of its own namespace only.
-    let from = |listener: &&Json, wanted: &str| {
-        let allowed = listener.pointer("/allowedRoutes/namespaces").unwrap_or(&Json::Null);
-        text_or(allowed, "from", "Same") == wanted
-    };
-    let allows = |listener: &&Json| match () {
-        () if from(listener, "Same") => route.may_share_namespace(gateway),
-        () if from(listener, "Selector") => {
+    let from = "/allowedRoutes/namespaces/from";
+    let allows = |listener: &&Json| match text_at(listener, from) {
+        None | Some("" | "Same") => route.may_share_namespace(gateway),
+        Some("Selector") => {
             let selector = listener.pointer("/allowedRoutes/namespaces/selector");
             may_select(view, selector, route.namespace())
         }
-        () => true,
+        Some(_) => true,
     };
     if !named.is_empty() && !named.iter().any(allows) {
         let own = route.namespace();
-        let (what, hint) = match named.iter().any(|listener| from(listener, "Selector")) {
+        let (what, hint) = match named.iter().any(|one| text_at(one, from) == Some("Selector")) {
             true => (
                 format!("whose namespace `{own}` does not have the labels of its selector"),
                 format!("add the labels to Namespace/{own}, or change the selector"),
@@ -316,9 +326,8 @@ fn accepted(
 
 fn backend_of(
     view: &View<'_>,
-    grants: &BTreeSet<Grant<'_>>,
-    route: &Manifest,
-    backend: &Json,
+    grants: &Grants<'_>,
+    (route, backend): (&Manifest, &Json),
     mut found: Reporter<'_>,
 ) {
     let (group, kind) = (text(backend, "group"), text_or(backend, "kind", "Service"));
@@ -376,33 +385,22 @@ fn backend_of(
     }
 }
 
-/// A permission of a ReferenceGrant: its namespace, group, kind and namespace of the routes, and group, kind
-/// and name of the backends.
-type Grant<'v> = [&'v str; 7];
-
-/// Returns the permissions of all ReferenceGrants.
-fn grants<'a>(view: &View<'a>) -> BTreeSet<Grant<'a>> {
-    let mut all = BTreeSet::new();
-    for (_, grant) in view.of_kind("ReferenceGrant") {
-        for from in list(grant.spec(), "from") {
-            let from = ["group", "kind", "namespace"].map(|key| text(from, key));
-            for to in list(grant.spec(), "to") {
-                let [group, kind, name] = ["group", "kind", "name"].map(|key| text(to, key));
-                all.insert([grant.namespace(), from[0], from[1], from[2], group, kind, name]);
-            }
-        }
-    }
-    all
-}
+/// ReferenceGrants by their namespaces.
+type Grants<'v> = BTreeMap<&'v str, Vec<&'v Manifest>>;
 
 /// Returns true if a ReferenceGrant in the namespace of a backend is for it and the route.
-fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Manifest, backend: &Json) -> bool {
-    let (group, kind) = (text(backend, "group"), text_or(backend, "kind", "Service"));
+fn is_granted(grants: &Grants<'_>, route: &Manifest, backend: &Json) -> bool {
+    let (kind, name) = (text_or(backend, "kind", "Service"), text(backend, "name"));
+    let from = [("group", route.group()), ("kind", route.kind()), ("namespace", route.namespace())];
+    let to = [("group", text(backend, "group")), ("kind", kind)];
+    let has = |one: &Json, wanted: &[(&str, &str)]| {
+        wanted.iter().all(|(key, value)| text(one, key) == *value)
+    };
     // Without a name a grant is for all backends of a kind; a namespace may be set when it is applied.
-    ["", text(backend, "namespace")].iter().any(|own| {
-        ["", text(backend, "name")].iter().any(|name| {
-            let from = [route.group(), route.kind(), route.namespace()];
-            grants.contains(&[*own, from[0], from[1], from[2], group, kind, *name])
-        })
+    let own = ["", text(backend, "namespace")];
+    own.iter().filter_map(|own| grants.get(own)).flatten().any(|grant| {
+        let mut all = list(grant.spec(), "to").iter().filter(|one| has(one, &to));
+        list(grant.spec(), "from").iter().any(|one| has(one, &from))
+            && all.any(|one| ["", name].contains(&text(one, "name")))
     })
 }

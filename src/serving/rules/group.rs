@@ -51,18 +51,15 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
     for (owner, Group { path, spec, .. }) in specs(view) {
         numbers(spec, found.at(owner, path));
     }
-    for (owner, set) in view.of_kind("DisaggregatedSet") {
-        roles(owner, set, found);
-    }
+    view.of_kind("DisaggregatedSet").for_each(|(owner, set)| roles(owner, set, found));
 }
 
 /// Checks that workers wait until the name of their leader resolves.
-pub(crate) fn leader_address(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
-    let (_, template, container) = context;
+pub(crate) fn leader_address((_, pods, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     let words = words(container);
     let says = |part: &str| words.iter().any(|word| word.contains(part));
     let waits = ["getent", "nslookup", "until "].into_iter().any(says);
-    let is_worker = template.part == Part::Worker && !template.completed;
+    let is_worker = pods.part == Part::Worker && !pods.completed;
     if is_worker && says("LWS_LEADER_ADDRESS") && !waits {
         let message = "workers do not wait until the leader's name resolves";
         found.push(message, "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first");
@@ -81,13 +78,13 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
             let mut found = found.at(template.owner, path);
             // A ConfigMap that is not known may set others, and scripts have options with defaults.
             let is_whole = list(container, "envFrom").is_empty();
-            let needed = unset(container, false);
-            let is_wrong = |name: &str| {
+            let is_wrong = |name: &str, has_default: bool| {
                 let is_near = || suggest::nearest(name, VARIABLES).is_some();
                 let is_other = name.starts_with("LWS_") && !VARIABLES.contains(&name);
-                is_other && (is_whole && needed.contains(name) || is_near())
+                is_other && (is_whole && !has_default || is_near())
             };
-            for name in unset(container, true).into_iter().filter(|name| is_wrong(name)) {
+            for (name, _) in unset(container).into_iter().filter(|(name, has)| is_wrong(name, *has))
+            {
                 let hint = suggest::hint(&name, VARIABLES, "variables");
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }
@@ -164,9 +161,8 @@ fn numbers(spec: &Json, mut found: Reporter<'_>) {
 /// Checks the roles of a DisaggregatedSet.
 fn roles(owner: usize, set: &Manifest, found: &mut Found) {
     let roles = list(set.spec(), "roles");
-    let count =
-        |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
-    let none = roles.iter().filter(|role| count(role) == 0).count();
+    let is_none = |role: &&Json| role.pointer("/spec/replicas").is_some_and(|count| *count == 0);
+    let none = roles.iter().filter(is_none).count();
     let mut of_roles = found.at(owner, ".spec.roles").field("disaggregated-set");
     // This and the next are CEL rules of the CRD.
     if none > 0 && none < roles.len() {

@@ -46,8 +46,7 @@ fn weight(engine: &Engine<'_>) -> Option<f64> {
 pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let number = |flag| engine.number(flag, 1);
     // Experts are spread over replicas, too.
-    let is_known = matches!(engine.program, Program::Vllm | Program::Sglang)
-        && number("data-parallel-size") == Some(1);
+    let is_known = engine.program.table().is_some() && number("data-parallel-size") == Some(1);
     let memory = devices(template).find_map(|label| memory(&label)).filter(|_| is_known);
     let ranks = number("tensor-parallel-size").zip(number("pipeline-parallel-size"));
     let has = memory.zip(ranks).map(|(memory, (tensor, pipeline))| {

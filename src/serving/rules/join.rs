@@ -9,22 +9,18 @@ fn has_own_servers(flags: &Flags) -> bool {
     NAMES.own_servers.iter().any(|flag| flags.is_on(flag))
 }
 
-/// Returns the engine and its flags; `None` if they are not all known, or of another program.
-pub(super) fn known<'t, 'a>(
-    template: &'t Template<'a>,
-    program: Program,
-) -> Option<(&'t Engine<'a>, &'t Flags)> {
-    let engine = template.engine.as_ref()?;
-    Some((engine, engine.flags_of(program)?))
+/// Returns the engine; `None` if its flags are not all known, or of another program.
+pub(super) fn known<'t, 'a>(pods: &'t Template<'a>, program: Program) -> Option<&'t Engine<'a>> {
+    pods.engine.as_ref().filter(|engine| engine.flags_of(program).is_some())
 }
 
-/// Returns vLLM and its flags; `None` if other things set its ranks.
-fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
-    let (engine, flags) = known(template, Program::Vllm)?;
+/// Returns vLLM; `None` if other things set its ranks.
+fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<&'t Engine<'a>> {
+    let engine = known(template, Program::Vllm)?;
     // vLLM also reads these variables.
     let mut variables = texts(engine.container, "env", "name");
     let by_variables = variables.any(|name| name.starts_with("VLLM_DP_"));
-    (!by_variables && !flags.is_on("grpc")).then_some((engine, flags))
+    (!by_variables && !engine.flags.is_on("grpc")).then_some(engine)
 }
 
 /// Returns true for names and addresses of the own pod.
@@ -33,10 +29,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 /// Returns the leader template of a worker's group.
-pub(super) fn leader_of<'v, 'a>(
-    view: &'v View<'a>,
-    worker: &Template<'_>,
-) -> Option<&'v Template<'a>> {
+pub(super) fn leader_of<'v>(view: &'v View<'_>, worker: &Template<'_>) -> Option<&'v Template<'v>> {
     let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
     view.templates_of(worker.owner).find(|template| {
         template.part == Part::Leader && base(&template.path) == base(&worker.path)
@@ -46,16 +39,17 @@ pub(super) fn leader_of<'v, 'a>(
 /// Checks that leader and workers of SGLang meet at one port, each with its rank.
 fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     let both = known(leader, Program::Sglang).zip(known(worker, Program::Sglang));
-    let Some(((first, leads), (other, works))) = both else { return };
+    let Some((first, other)) = both else { return };
 
-    let port =
-        |flags: &Flags| flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok();
-    if let Some((first, other)) = differing(port(leads), port(works)) {
+    let port = |engine: &Engine<'_>| {
+        engine.flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok()
+    };
+    if let Some((first, other)) = differing(port(first), port(other)) {
         let message =
             format!("`--dist-init-addr` of the leader has port {first}, of workers {other}");
         found.push(worker.owner, &worker.spec_path, message, "write one port in both");
     }
-    if works.has("nnodes") {
+    if other.flags.has("nnodes") {
         ranks(worker, [first, other], ("node-rank", 1, "$LWS_WORKER_INDEX"), found);
     }
 }
@@ -72,10 +66,9 @@ fn ranks(
     for (which, engine, wanted) in
         [("leader", first, 0), ("last worker", last, step.saturating_mul(index))]
     {
-        if let Some(said) = engine.number(flag, 0).filter(|said| *said != wanted) {
-            let message = format!("{which} of {worker} has `--{flag}` {said}, expected {wanted}");
-            found.push(worker.owner, &engine.path, message, format!("write `--{flag}={right}`"));
-        }
+        let Some(said) = engine.number(flag, 0).filter(|said| *said != wanted) else { continue };
+        let message = format!("{which} of {worker} has `--{flag}` {said}, expected {wanted}");
+        found.push(worker.owner, &engine.path, message, format!("write `--{flag}={right}`"));
     }
 }
 
@@ -84,10 +77,11 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
         sglang(leader, worker, found);
-        let is_plain = |(engine, _): &(&Engine<'_>, &Flags)| !engine.uses_ray();
+        let is_plain = |engine: &&Engine<'_>| !engine.uses_ray();
         let both = vllm(leader).filter(is_plain).zip(vllm(worker).filter(is_plain));
-        let Some(((first, leads), (other, works))) = both else { continue };
+        let Some((first, other)) = both else { continue };
 
+        let (leads, works) = (&first.flags, &other.flags);
         let is_spread = works.has("nnodes") || leads.has("nnodes");
         let all = other.number("data-parallel-size", 1);
         let local = other.number("data-parallel-size-local", 1);
@@ -105,19 +99,16 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
         // Then every pod has all ranks, and no pod has to find another one.
         let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
-        for (engine, flags) in [(first, leads), (other, works)] {
-            if !alone && !addresses.iter().any(|address| flags.has(address)) {
+        for engine in [first, other] {
+            if !alone && !addresses.iter().any(|address| engine.flags.has(address)) {
                 let message = format!("pods of {worker} have no leader address");
                 let hint = format!("add `--{}=$LWS_LEADER_ADDRESS`", addresses[0]);
                 found.push(worker.owner, &engine.path, message, hint);
             }
         }
         // The leader may use its own loopback address.
-        let local_address = addresses.iter().find_map(|flag| {
-            let host = works.text(flag).filter(|host| is_loopback(host));
-            host.filter(|_| !alone).map(|host| (flag, host))
-        });
-        if let Some((flag, host)) = local_address {
+        let mut hosts = addresses.iter().filter_map(|flag| Some((flag, works.text(flag)?)));
+        if let Some((flag, host)) = hosts.find(|(_, host)| !alone && is_loopback(host)) {
             let message = format!("workers of {worker} look for the leader at {host}");
             let hint = format!("write `--{flag}=$LWS_LEADER_ADDRESS`");
             found.push(worker.owner, &other.path, message, hint);
@@ -141,13 +132,12 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 
 /// Checks for flag combinations that vLLM rejects.
 pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some((_, flags)) = vllm(template) else { return };
+    let Some(Engine { flags, .. }) = vllm(template) else { return };
     let ports = engine.ports().unwrap_or_default();
     // vLLM: entry point of its image, validation of its arguments, SchedulerConfig. Kubernetes keeps
     // the image's entry point if only `args` are set.
-    let words = list(engine.container, "args").iter().take(2).map(Json::as_str);
-    let words: Vec<Option<&str>> = words.collect();
-    let begins = matches!(words[..], [Some("vllm"), Some("serve")] | [Some("serve"), ..]);
+    let words: Vec<&str> = strings(engine.container, "args").take(2).collect();
+    let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
 
     // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
     // others.
@@ -170,24 +160,26 @@ pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'
         found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
     }
     let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
-    for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
-        if port.is_some_and(|port| ports.contains(&port)) {
-            let flag = format!("`--data-parallel-{name}-port`");
-            let message = format!("{flag} is also the port of a server");
-            found.push(message, format!("set {flag} to another port"));
-        }
+    let others = [("rpc", rpc), ("supervisor", supervisor(engine))].into_iter();
+    let is_taken = |port: &Option<u32>| port.is_some_and(|port| ports.contains(&port));
+    for (name, _) in others.filter(|(_, port)| is_taken(port)) {
+        let flag = format!("`--data-parallel-{name}-port`");
+        let message = format!("{flag} is also the port of a server");
+        found.push(message, format!("set {flag} to another port"));
     }
 }
 
 /// Checks that a StatefulSet starts the pods of an engine together: they wait for each other.
 pub(crate) fn parallel((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let set = template.manifest;
-    let is_ordered =
-        set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
     let nodes = engine.flags.has("data-parallel-address")
         || engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1) && engine.flags.has("nnodes");
     let waits = engine.container.get("readinessProbe").is_some();
-    if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
+    if set.kind() != "StatefulSet" || !nodes || !waits {
+        return;
+    }
+    let is_ordered = text(set.spec(), "podManagementPolicy") != "Parallel";
+    if is_ordered && template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{set} starts pods in order, but each waits for all of them");
         found.push(message, "write `podManagementPolicy: Parallel`");
     }
@@ -197,20 +189,14 @@ pub(crate) fn parallel((view, template, engine): Context<'_>, found: &mut Report
         service.text("/spec/clusterIP") == Some("None")
             && !is_true(service.spec(), "/publishNotReadyAddresses")
     };
-    if set.kind() == "StatefulSet"
-        && nodes
-        && waits
-        && let Some((_, service)) = service.filter(|(_, service)| is_hidden(service))
-    {
-        let message = format!("{service} has no names of pods of {set} before all are ready");
-        found.push(message, "write `publishNotReadyAddresses: true`");
-    }
+    let Some((_, service)) = service.filter(|(_, service)| is_hidden(service)) else { return };
+    let message = format!("{service} has no names of pods of {set} before all are ready");
+    found.push(message, "write `publishNotReadyAddresses: true`");
 }
 
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it, and that the
 /// container of a worker stays.
-pub(crate) fn ray(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
-    let (view, template, container) = context;
+pub(crate) fn ray((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     if !starts_ray(container) {
         return;
     }
@@ -244,21 +230,21 @@ fn ray_release(image: &str) -> Option<&str> {
 
 /// Checks that all pods of a Ray cluster have the same release of Ray.
 pub(crate) fn ray_releases(view: &View<'_>, found: &mut Found) {
-    for kind in ["RayCluster", "RayJob", "RayService"] {
-        for (owner, cluster) in view.of_kind(kind).filter(|(_, one)| one.group() == "ray.io") {
-            let releases = view.templates_of(owner).filter_map(|template| {
-                let container = list(template.spec, "containers").first()?;
-                Some((template, ray_release(text(container, "image"))?))
-            });
-            let (heads, workers): (Vec<_>, Vec<_>) =
-                releases.partition(|(template, _)| template.path.contains("headGroupSpec"));
-            let Some((_, head)) = heads.first() else { continue };
-            for (template, release) in workers.iter().filter(|(_, release)| release != head) {
-                let message =
-                    format!("workers of {cluster} have Ray {release}, but the head has {head}");
-                let path = format!("{}.containers[0].image", template.spec_path);
-                found.push(owner, path, message, "use the image of the head");
-            }
+    let kinds = ["RayCluster", "RayJob", "RayService"].into_iter();
+    let clusters = kinds.flat_map(|kind| view.of_kind(kind));
+    for (owner, cluster) in clusters.filter(|(_, one)| one.group() == "ray.io") {
+        let releases = view.templates_of(owner).filter_map(|template| {
+            let container = list(template.spec, "containers").first()?;
+            Some((template, ray_release(text(container, "image"))?))
+        });
+        let (heads, workers): (Vec<_>, Vec<_>) =
+            releases.partition(|(template, _)| template.path.contains("headGroupSpec"));
+        let Some((_, head)) = heads.first() else { continue };
+        for (template, release) in workers.iter().filter(|(_, release)| release != head) {
+            let message =
+                format!("workers of {cluster} have Ray {release}, but the head has {head}");
+            let path = format!("{}.containers[0].image", template.spec_path);
+            found.push(owner, path, message, "use the image of the head");
         }
     }
 }

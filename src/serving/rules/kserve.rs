@@ -67,15 +67,14 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     const NAME: &str = "kserve-container";
     const GROUP: &str = "serving.kserve.io";
     let is_own = |container: &Json| text(container, "name") == NAME;
-    for kind in RUNTIME_KINDS {
-        for (owner, runtime) in view.of_kind(kind).filter(|(_, one)| one.group() == GROUP) {
-            let containers = list(runtime.spec(), "containers");
-            // ModelMesh has other containers.
-            let is_shared = is_true(runtime.spec(), "/multiModel");
-            if !containers.is_empty() && !is_shared && !containers.iter().any(is_own) {
-                let message = format!("{runtime} has no container `{NAME}`");
-                found.push(owner, ".spec.containers", message, format!("write `name: {NAME}`"));
-            }
+    let runtimes = RUNTIME_KINDS.iter().flat_map(|kind| view.of_kind(kind));
+    for (owner, runtime) in runtimes.filter(|(_, one)| one.group() == GROUP) {
+        let containers = list(runtime.spec(), "containers");
+        // ModelMesh has other containers.
+        let is_shared = is_true(runtime.spec(), "/multiModel");
+        if !containers.is_empty() && !is_shared && !containers.iter().any(is_own) {
+            let message = format!("{runtime} has no container `{NAME}`");
+            found.push(owner, ".spec.containers", message, format!("write `name: {NAME}`"));
         }
     }
     for (owner, service) in view.of_kind("InferenceService").filter(|(_, s)| s.group() == GROUP) {
@@ -114,9 +113,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         }
         let format = text_at(model, "/modelFormat/name");
         let name = text(model, "runtime");
-        let mut runtimes =
-            RUNTIME_KINDS.into_iter().filter_map(|kind| view.named(kind, name, service));
-        let runtime = runtimes.next();
+        let runtime = RUNTIME_KINDS.iter().find_map(|kind| view.named(kind, name, service));
         let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
         let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
         if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {
@@ -151,8 +148,8 @@ fn uri_fault(uri: &str) -> Option<&'static str> {
 }
 
 /// Schemes of models and of adapters (KServe, pkg/controller/v1alpha2/llmisvc).
-const MODEL_SCHEMES: &[&str] = &["hf", "s3", "pvc", "oci", "oci+native"];
-const ADAPTER_SCHEMES: &[&str] = &["hf", "s3", "pvc"];
+const MODEL_SCHEMES: &[&str] = &["hf://", "s3://", "pvc://", "oci://", "oci+native://"];
+const ADAPTER_SCHEMES: &[&str] = &["hf://", "s3://", "pvc://"];
 
 /// Checks that KServe can fetch the model and its adapters.
 pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
@@ -176,13 +173,9 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
     let all = of_adapters.chain([(model, ".spec.model".to_owned(), MODEL_SCHEMES)]);
     for (holder, path, schemes) in all {
         let uri = text(holder, "uri");
-        let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
-        let fault = match schemes.contains(&scheme) {
+        let fault = match schemes.iter().any(|scheme| uri.starts_with(scheme)) {
             true => uri_fault(uri).map(str::to_owned),
-            false => {
-                let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
-                Some(format!("write a URI with {}", schemes.join(", ")))
-            }
+            false => Some(format!("write a URI with {}", suggest::list(schemes))),
         };
         if let Some(hint) = fault.filter(|_| !uri.is_empty() && !is_placeholder(uri)) {
             found.below(&format!("{path}.uri"), format!("KServe does not fetch `{uri}`"), hint);
@@ -212,24 +205,22 @@ pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporte
     // A preset of one's own may have other names.
     let known = |name| view.all_named("LLMInferenceServiceConfig", name, "").next();
     let Some(known) = own_presets(service).map(known).collect::<Option<Vec<_>>>() else { return };
-    for part in ["template", "worker", "prefill/template", "prefill/worker"] {
-        let pointer = format!("/{part}");
-        let Some(pod) = service.spec().pointer(&pointer) else { continue };
-        let containers = list(pod, "containers");
-        let of_presets = known.iter().filter_map(|(_, preset)| preset.spec().pointer(&pointer));
+    for part in ["/template", "/worker", "/prefill/template", "/prefill/worker"] {
+        let Some(pod) = service.spec().pointer(part) else { continue };
+        let of_presets = known.iter().filter_map(|(_, preset)| preset.spec().pointer(part));
         let names = of_presets.flat_map(|pod| texts(pod, "containers", "name")).chain(["main"]);
         let names: Vec<&str> = names.collect();
         let is_there = texts(pod, "containers", "name").any(|name| names.contains(&name));
-        let runs = |container: &Json| {
+        let runs = |(container, _): &Located<'_>| {
             accelerators(container).is_some() || Engine::of(container, None).is_some()
         };
-        let at = containers.iter().position(runs).filter(|_| !is_there);
-        let Some(at) = at else { continue };
+        let path = format!(".spec{}", part.replace('/', "."));
+        let own = items(pod, "containers", &path).find(runs).filter(|_| !is_there);
+        let Some((container, path)) = own else { continue };
+        let name = text(container, "name");
         let message = format!(
-            "container `{}` is not named `main`, so KServe starts its own server next to it",
-            text(&containers[at], "name")
+            "container `{name}` is not named `main`, so KServe starts its own server next to it"
         );
-        let path = format!(".spec.{}.containers[{at}].name", part.replace('/', "."));
-        found.below(&path, message, "write `name: main`");
+        found.below(&format!("{path}.name"), message, "write `name: main`");
     }
 }

@@ -49,17 +49,16 @@ fn wrong(series: &str, index: Option<usize>) -> Option<(String, String)> {
         return Some((message, format!("write one of {}", all.join(", "))));
     }
 
-    let names = VLLM.metrics.names(index);
-    let parts = |name: &'static str| name.split('_').collect::<BTreeSet<_>>();
-    let wanted: BTreeSet<&str> = metric(series).split('_').collect();
-    let same = names.iter().copied().find(|name| parts(name) == wanted);
-    let other =
-        VLLM.metrics.find(metric(series)).map(|_| "see the metrics of the release".to_owned());
-    let near = same.or_else(|| suggest::nearest(metric(series), &names));
+    let (own, names) = (metric(series), VLLM.metrics.names(index));
+    let wanted: BTreeSet<&str> = own.split('_').collect();
+    let is_same = |name: &&str| name.split('_').collect::<BTreeSet<&str>>() == wanted;
+    let same = names.iter().copied().find(is_same);
+    let other = VLLM.metrics.find(own).map(|_| "see the metrics of the release".to_owned());
+    let near = same.or_else(|| suggest::nearest(own, &names));
     let near = near.map(|near| {
         let kind = VLLM.metrics.candidates(near, index).pop().map_or("", String::as_str);
-        let own = &series[metric(series).len()..];
-        let ending = endings(kind).find(|ending| *ending == own).or(endings(kind).next());
+        let ending = endings(kind).find(|end| *end == &series[own.len()..]);
+        let ending = ending.or(endings(kind).next());
         format!("did you mean `vllm:{near}{}`?", ending.unwrap_or_default())
     });
     let hint = near.or(other)?;
@@ -90,8 +89,7 @@ fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Optio
 /// Returns true if an expression takes a quantile of a sum over buckets. Buckets without their bounds are left
 /// out (Prometheus, histogram_quantile).
 fn sums_buckets(expression: &str) -> bool {
-    let mut quantiles = expression.split("histogram_quantile(").skip(1);
-    quantiles.any(|inner| {
+    expression.split("histogram_quantile(").skip(1).any(|inner| {
         let sum = inner.split_once(',').and_then(|(_, sum)| sum.trim_start().strip_prefix("sum"));
         sum.is_some_and(|sum| sum.starts_with(['(', ' ']) && sum.contains("_bucket"))
     })

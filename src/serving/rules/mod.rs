@@ -38,6 +38,7 @@ use crate::releases::image::{is_in, parts};
 use crate::releases::names::NAMES;
 use crate::releases::{GIE, LLM_D, SGLANG, VLLM, engines, image, kinds};
 use crate::view::config_map::File;
+use crate::view::discovery::is_patch;
 use crate::view::flags::Flags;
 use crate::view::pods::{
     Engine, Located, Part, Program, Sidecar, Template, Variable, accelerators, all_containers,
@@ -46,20 +47,27 @@ use crate::view::pods::{
     variable_or, volume_of, words,
 };
 use crate::view::shell::is_in_name;
-use crate::view::{Manifest, Picker, View, maps};
-use engine::ranks;
-use gateway::pool_backends;
+use crate::view::{Manifest, Picker, View, labels_at, maps, pairs};
+use engine::{first_name, ranks};
+use gateway::{parents, pool_backends};
 use join::leader_of;
 use picker::{pickers_of, service_port};
-use pod::pods;
+use pod::{containers, pods};
 use probe::downloads;
-use selector::{may_select, monitored};
+use selector::{may_select, monitored, read_port};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns two values that are known and not the same.
 fn differing<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<(T, T)> {
     one.zip(other).filter(|(one, other)| one != other)
+}
+
+/// Returns values by their keys.
+fn grouped<K: Ord, V>(all: impl Iterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    all.for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    groups
 }
 
 /// Returns numbers as ranges: `8000`, `8001–8007`, `1, 3, 5–9`.

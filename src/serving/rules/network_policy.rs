@@ -31,7 +31,7 @@ impl<'v> End<'v> {
     }
 
     /// Returns the pods of a Gateway; any without a name.
-    fn of_gateway(name: &'v str, namespace: &'v str) -> Self {
+    fn of_gateway((name, namespace): (&'v str, &'v str)) -> Self {
         let labels = Some((GATEWAY, name)).filter(|_| !name.is_empty());
         let name = if name.is_empty() { "Gateways".to_owned() } else { format!("Gateway/{name}") };
         End { name, namespace, labels: labels.into_iter().collect(), spec: None }
@@ -68,18 +68,15 @@ pub(super) fn report<'f>(
     what: &str,
     found: &'f mut Found,
 ) -> Option<&'f mut Finding> {
-    let ends = [
-        ("Ingress", "ingress", "from", server, client),
-        ("Egress", "egress", "to", client, server),
-    ];
+    let ends = [("ingress", "from", server, client), ("egress", "to", client, server)];
     let mut connections = ports.iter().flat_map(|port| ends.map(|end| (*port, end)));
-    let blocked = connections.find_map(|(port, (kind, rules, peers, own, other))| {
+    let blocked = connections.find_map(|(port, (rules, peers, own, other))| {
         // Not all labels of a Gateway's pods are known, so no policy is known to select them.
         own.spec?;
         let mut blocking = None;
 
         // Policies add up: one that allows the connection is enough.
-        for (owner, policy, all) in selecting(view, own, (kind, rules)) {
+        for (owner, policy, all) in selecting(view, own, rules) {
             let has_port = |rule: &&Json| {
                 let ports = list(rule, "ports");
                 ports.is_empty() || ports.iter().any(|one| is_port(server, one, port))
@@ -104,19 +101,19 @@ pub(super) fn report<'f>(
     Some(finding.field("network-policy"))
 }
 
-/// Returns the policies for a direction that select pods, with their rules.
-fn selecting<'a>(
-    view: &View<'a>,
-    pods: &End<'_>,
-    (kind, key): (&str, &str),
-) -> Vec<(usize, &'a Manifest, &'a [Json])> {
+/// A policy with its index and its rules for a direction.
+type Policy<'v> = (usize, &'v Manifest, &'v [Json]);
+
+/// Returns the policies for a direction that select pods.
+fn selecting<'a>(view: &View<'a>, pods: &End<'_>, key: &str) -> Vec<Policy<'a>> {
     let all = view.selecting("NetworkPolicy", &pods.labels, pods.namespace, Some(("", "")));
     let policies = all.into_iter().filter(|(_, policy)| {
         let types = list(policy.spec(), "policyTypes");
         // Without types, policies are of ingress, and with rules of egress also of that.
-        let is_usual = kind == "Ingress" || policy.spec().get(key).is_some();
+        let is_usual = key == "ingress" || policy.spec().get(key).is_some();
         let wanted = requirements(policy.spec().get("podSelector"));
-        (types.iter().any(|one| one == kind) || types.is_empty() && is_usual)
+        let has_type = |one: &Json| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(key));
+        (types.iter().any(has_type) || types.is_empty() && is_usual)
             && wanted.iter().all(|one| one.fits(&pods.labels))
     });
     policies.map(|(owner, policy)| (owner, policy, list(policy.spec(), key))).collect()
@@ -168,23 +165,24 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
         report(view, (client, server), ports, &what, found);
     };
     // By the names of pools.
-    let mut routes: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
-    for (_, route) in view.of_kind("HTTPRoute") {
-        for (backend, _) in pool_backends(route) {
-            routes.entry(text(backend, "name")).or_default().push(route);
-        }
-    }
+    let routes = grouped(view.of_kind("HTTPRoute").flat_map(|(_, route)| {
+        pool_backends(route).map(move |(backend, _)| (text(backend, "name"), route))
+    }));
     // By the pools that they name, for those whose Service is in other manifests.
-    let mut by_pool: BTreeMap<&str, Vec<&Picker<'_>>> = BTreeMap::new();
-    for picker in &view.pickers {
-        by_pool.entry(picker.flags.text("pool-name").unwrap_or_default()).or_default().push(picker);
-    }
+    let by_pool = grouped(view.pickers.iter().map(|one| (one.flags.text("pool-name"), one)));
 
     let mut served: BTreeSet<usize> = BTreeSet::new();
     for (_, pool) in view.pools() {
-        let gateways = gateways(routes.get(pool.name()).map_or(&[][..], Vec::as_slice), pool);
+        let routes = routes.get(pool.name()).into_iter().flatten();
+        let mut gateways: Vec<End<'_>> = routes
+            .filter(|route| route.may_share_namespace(pool))
+            .flat_map(|route| parents(route).map(|(_, at)| End::of_gateway(at)))
+            .collect();
+        if gateways.is_empty() {
+            gateways.push(End::of_gateway(("", "")));
+        }
         let behind = pickers_of(view, pool);
-        let named = by_pool.get(pool.name()).into_iter().flatten().copied();
+        let named = by_pool.get(&Some(pool.name())).into_iter().flatten().copied();
         let named = named.filter(|picker| picker.manifest.may_share_namespace(pool));
         let pickers: BTreeMap<usize, &Picker<'_>> =
             behind.into_iter().chain(named).map(|picker| (picker.owner, picker)).collect();
@@ -205,7 +203,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     // The pool of these is in other manifests, but a Gateway still has to reach them.
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);
-        check(&End::of_gateway("", ""), &picker, &ports);
+        check(&End::of_gateway(("", "")), &picker, &ports);
     }
 }
 
@@ -216,51 +214,43 @@ const OTHER_POLICIES: [&str; 3] =
 /// Variables with which a download needs no names of the cluster's DNS.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "HF_ENDPOINT"];
 
-/// Checks that engines that download their model can look up names. Ports of DNS differ: only policies
-/// of nothing but HTTP are known not to have them.
+/// Checks that pods can look up names, engines those of the hub from which they download their model. Ports
+/// of DNS differ: only policies of nothing but HTTP are known not to have them.
 fn names(view: &View<'_>, found: &mut Found) {
     let own = ["hostNetwork", "hostAliases", "dnsPolicy", "dnsConfig"];
-    for (template, engine) in view.engines().filter(|(pods, one)| downloads(pods, one)) {
-        let has_other_ways = own.iter().any(|key| template.spec.get(key).is_some())
-            || PROXIES.iter().any(|name| variable(engine.container, name).is_some());
-        let client = End::of_pods(template);
-        let policies = selecting(view, &client, ("Egress", "egress"));
-        let is_http = |port: &Json| {
-            matches!(number(port, "port"), Some(80 | 443)) && port.get("endPort").is_none()
+    // Policies of other kinds add up with these.
+    let has_others = view.manifests.iter().any(|one| OTHER_POLICIES.contains(&one.kind()));
+    let pickers = view.pickers.iter().map(|picker| &picker.pods);
+    let pods = view.templates.iter().chain(pickers);
+    for template in pods.filter(|pods| own.iter().all(|key| pods.spec.get(key).is_none())) {
+        let policies = selecting(view, &End::of_pods(template), "egress");
+        let Some((owner, policy, _)) = policies.first() else { continue };
+        let rules = policies.iter().flat_map(|(.., rules)| *rules);
+        let rules: Vec<&[Json]> = rules.map(|rule| list(rule, "ports")).collect();
+        let allows = |is_meant: fn(&Json) -> bool| {
+            rules.iter().any(|ports| ports.is_empty() || ports.iter().any(is_meant))
         };
-        let is_closed = |rule: &Json| {
-            let ports = list(rule, "ports");
-            !ports.is_empty() && ports.iter().all(is_http)
+        let is_other = |port: &Json| {
+            !matches!(number(port, "port"), Some(80 | 443)) || port.get("endPort").is_some()
         };
-        let mut rules = policies.iter().flat_map(|(.., rules)| *rules);
-        if !has_other_ways
-            && rules.all(is_closed)
-            && let Some((owner, policy, _)) = policies.first()
-        {
+        let is_direct =
+            |one: &&Engine<'_>| PROXIES.iter().all(|name| variable(one.container, name).is_none());
+        let engine = template.engine.as_ref().filter(|one| downloads(template, one));
+        let mut found = found.at(*owner, ".spec.egress");
+        if let Some(engine) = engine.filter(is_direct).filter(|_| !allows(is_other)) {
             let model = engine.model.as_deref().unwrap_or_default();
             let message = format!(
                 "{policy} does not allow {template}, which downloads `{model}`, to look up names"
             );
-            found.push(*owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
+            found.push(message, "allow port 53 over UDP and TCP");
         }
-    }
-    // Policies of other kinds add up with these.
-    let has_others = view.manifests.iter().any(|one| OTHER_POLICIES.contains(&one.kind()));
-    let pickers = view.pickers.iter().map(|picker| &picker.pods);
-    let pods = view.templates.iter().chain(pickers).filter(|_| !has_others);
-    for template in pods.filter(|pods| own.iter().all(|key| pods.spec.get(key).is_none())) {
-        let policies = selecting(view, &End::of_pods(template), ("Egress", "egress"));
-        let rules =
-            || policies.iter().flat_map(|(.., rules)| *rules).map(|rule| list(rule, "ports"));
-        let is_udp = |port: &Json| text(port, "protocol") == "UDP";
-        let is_open = rules().any(|ports| ports.is_empty() || ports.iter().any(is_udp));
-        let is_dns = |port: &Json| number(port, "port") == Some(53);
-        if let Some((owner, policy, _)) = policies.first().filter(|_| !is_open)
-            && rules().flatten().any(is_dns)
+        let mut ports = rules.iter().copied().flatten();
+        if !has_others
+            && !allows(|port| text(port, "protocol") == "UDP")
+            && ports.any(|port| number(port, "port") == Some(53))
         {
             let message = format!("{policy} allows {template} port 53 over TCP only");
-            let finding =
-                found.push(*owner, ".spec.egress", message, "add it with `protocol: UDP`");
+            let finding = found.push(message, "add it with `protocol: UDP`");
             finding.why("names are looked up over UDP first", "Kubernetes API, NetworkPolicyPort");
         }
     }
@@ -269,51 +259,41 @@ fn names(view: &View<'_>, found: &mut Found) {
 /// Checks that policies have the ports of pods, and not those of the Services in front of them.
 fn service_ports(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
-        let policies = selecting(view, &End::of_pods(template), ("Ingress", "ingress"));
-        let all: Vec<&Json> = policies.iter().flat_map(|(.., rules)| *rules).collect();
-        let of_rule = |(owner, policy, rules): &(usize, &Manifest, &[Json])| {
-            let message = rules.iter().find_map(|rule| moved(view, template, policy, rule))?;
-            Some((*owner, message))
+        let server = End::of_pods(template);
+        let policies = selecting(view, &server, "ingress");
+        let rules = policies.iter().flat_map(|(owner, policy, rules)| {
+            rules.iter().map(move |rule| (*owner, policy, list(rule, "ports")))
+        });
+        let Some(mut open) = template.ports() else { continue };
+        let services = view.services_selecting(template);
+        let ports = services.iter().flat_map(|(_, service)| {
+            let ports = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
+            ports.filter_map(move |port| Some((service, port, port.get("port")?)))
+        });
+        // What a Service targets is open, declared or not.
+        open.extend(ports.clone().filter_map(|(_, port, _)| {
+            template.containers().find_map(|(container, _)| target_port(container, port))
+        }));
+
+        let allows = |rule: &[Json]| {
+            let is_open = |port: &u32| rule.iter().any(|one| is_port(&server, one, *port));
+            rule.is_empty() || open.iter().any(is_open)
         };
-        if let Some((owner, (message, open))) = policies.iter().find_map(of_rule) {
-            let finding = found.push(owner, ".spec.ingress", message, "write the port of the pods");
-            // Policies add up: another rule may allow the port, but this one has no effect.
-            let is_reached = all.iter().any(|rule| allows(template, rule, &open));
-            finding.severity = is_reached.then_some(Severity::Warning);
-        }
+        let moved =
+            rules.clone().filter(|(.., rule)| !allows(rule)).find_map(|(at, policy, rule)| {
+                let is_named = |port: &Json| rule.iter().any(|one| one.get("port") == Some(port));
+                let (service, _, port) = ports.clone().find(|(.., port)| is_named(port))?;
+                Some((at, policy, service, port))
+            });
+        let Some((owner, policy, service, port)) = moved else { continue };
+        let shown = ranges(&open);
+        let message =
+            format!("{policy} allows port {port} of {service}, but the pods listen on {shown}");
+        let finding = found.push(owner, ".spec.ingress", message, "write the port of the pods");
+        // Policies add up: another rule may allow the port, but this one has no effect.
+        let is_reached = rules.map(|(.., rule)| rule).any(allows);
+        finding.severity = is_reached.then_some(Severity::Warning);
     }
-}
-
-/// Returns true if a rule allows connections to one of these ports of pods.
-fn allows(template: &Template<'_>, rule: &Json, open: &[u32]) -> bool {
-    let (server, ports) = (End::of_pods(template), list(rule, "ports"));
-    ports.is_empty() || open.iter().any(|port| ports.iter().any(|one| is_port(&server, one, *port)))
-}
-
-/// Returns a message about a rule with the port of a Service in place of that of its pods, and their ports.
-fn moved(
-    view: &View<'_>,
-    template: &Template<'_>,
-    policy: &Manifest,
-    rule: &Json,
-) -> Option<(String, Vec<u32>)> {
-    let mut open = template.ports()?;
-    let services = view.services_selecting(template);
-    let ports = services.iter().flat_map(|(_, service)| {
-        let ports = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
-        ports.filter_map(move |port| Some((service, port, port.get("port")?)))
-    });
-    // What a Service targets is open, declared or not.
-    open.extend(ports.clone().filter_map(|(_, port, _)| {
-        template.containers().find_map(|(container, _)| target_port(container, port))
-    }));
-    let mut ports = ports
-        .filter(|(.., port)| list(rule, "ports").iter().any(|one| one.get("port") == Some(port)));
-    let (service, _, port) = ports.next().filter(|_| !allows(template, rule, &open))?;
-    let shown = ranges(&open);
-    let message =
-        format!("{policy} allows port {port} of {service}, but the pods listen on {shown}");
-    Some((message, open))
 }
 
 /// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.
@@ -324,17 +304,4 @@ fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
     let is_called = picker.flags.has("pool-name") && !has_proxy;
     let port = picker.flags.number("grpc-port", PICKER_PORT.into());
     (End::of_pods(&picker.pods), port.filter(|_| is_called).into_iter().collect())
-}
-
-/// Returns the Gateways of the routes to a pool; any Gateway if there are none.
-fn gateways<'a>(routes: &[&'a Manifest], pool: &Manifest) -> Vec<End<'a>> {
-    let gateways =
-        routes.iter().filter(|route| route.may_share_namespace(pool)).flat_map(|route| {
-            list(route.spec(), "parentRefs").iter().map(|parent| {
-                let namespace = text_or(parent, "namespace", route.namespace());
-                End::of_gateway(text(parent, "name"), namespace)
-            })
-        });
-    let gateways: Vec<End<'_>> = gateways.collect();
-    if gateways.is_empty() { vec![End::of_gateway("", "")] } else { gateways }
 }

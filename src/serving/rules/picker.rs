@@ -3,8 +3,9 @@
 use super::probe::PROBES;
 use super::transfer::routers;
 use super::*;
+use crate::ir::DEFAULT_ACCOUNT;
 use crate::picker::HEALTH_PORT;
-use crate::view::{can_be_several, pairs};
+use crate::view::can_be_several;
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -30,13 +31,8 @@ fn asked(pool: &Manifest) -> Option<u32> {
 /// Returns the pickers that a Service selects.
 fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
     let selector = service.map("/spec/selector").filter(|selector| !selector.is_empty());
-    let Some(selector) = selector else { return Vec::new() };
-    // The index has those with the rarest label only; the filter below compares all labels.
-    let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
-    candidates
-        .map(|number| &view.pickers[number])
-        .filter(|picker| picker.pods.has_labels(selector))
-        .collect()
+    let numbers = selector.map(|all| view.index.pickers.find(pairs(all), service.namespace()));
+    numbers.into_iter().flatten().map(|number| &view.pickers[number]).collect()
 }
 
 /// Checks that the Service of a pool exists, has the port, and selects a picker.
@@ -81,8 +77,7 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
 /// Checks that the Service targets the port that the picker listens on.
 pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     for (pool, (number, service), picker) in pool_pickers(view) {
-        let Some(asked) = asked(pool) else { continue };
-        let Some(port) = service_port(service, asked) else { continue };
+        let Some(port) = asked(pool).and_then(|port| service_port(service, port)) else { continue };
         let Some(listens) = picker.flags.number("grpc-port", PICKER_PORT.into()) else { continue };
         let target = target_port(picker.container, port);
         if target != Some(listens) {
@@ -113,12 +108,11 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
             };
             let said = picker.flags.text(flag).or(usual);
             let said = said.filter(|said| *said != right && !is_open && !is_placeholder(said));
-            if let Some(said) = said {
-                let by = if picker.flags.has(flag) { "" } else { " by default" };
-                let message =
-                    format!("{picker} is the picker of {pool}, but has `--{flag}={said}`{by}");
-                found.push(message, format!("write `--{flag}={right}`"));
-            }
+            let Some(said) = said else { continue };
+            let by = if picker.flags.has(flag) { "" } else { " by default" };
+            let message =
+                format!("{picker} is the picker of {pool}, but has `--{flag}={said}`{by}");
+            found.push(message, format!("write `--{flag}={right}`"));
         }
     }
 }
@@ -129,25 +123,21 @@ fn is_closed(picker: &Picker<'_>) -> bool {
     let is_told = ["pool-namespace", "poolNamespace"].iter().any(|flag| picker.flags.has(flag));
     let words = words(picker.container);
     let is_plain = !is_shell(&words) && !words.iter().any(|word| word.contains('$'));
-    let is_whole = list(picker.container, "envFrom").is_empty();
-    picker.is_of_upstream()
-        && is_plain
-        && is_whole
-        && !is_told
-        && !picker.manifest.namespace().is_empty()
+    let is_whole = is_plain && list(picker.container, "envFrom").is_empty();
+    picker.is_of_upstream() && is_whole && !is_told && !picker.manifest.namespace().is_empty()
+}
+
+/// Returns the ServiceAccount of pods.
+fn account_of<'v>(pods: &Template<'v>) -> &'v str {
+    text_or(pods.spec, "serviceAccountName", DEFAULT_ACCOUNT)
 }
 
 /// Returns the RBAC rules of a ServiceAccount.
 fn rules_of<'a>(view: &View<'a>, account: &str, user: &Manifest) -> Vec<&'a Json> {
-    let own = user.namespace();
     let is_account = |subject: &Json| {
-        let namespace = text(subject, "namespace");
-        text(subject, "kind") == "ServiceAccount"
-            && text(subject, "name") == account
-            && (namespace.is_empty() || own.is_empty() || namespace == own)
+        text(subject, "kind") == "ServiceAccount" && text(subject, "name") == account
     };
-    let bindings = view.bindings_of(account, user);
-    bindings
+    view.bindings_of(account, user)
         .filter(|binding| list(&binding.json, "subjects").iter().any(is_account))
         .filter_map(|binding| {
             let reference = binding.json.get("roleRef")?;
@@ -159,10 +149,13 @@ fn rules_of<'a>(view: &View<'a>, account: &str, user: &Manifest) -> Vec<&'a Json
 
 /// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
-    let (scraped, unused) = (scraped(view), unused_accounts(view));
+    let scraped = scraped(view);
+    // Most accounts are not bound, and are not to be looked at again for each picker.
+    let is_bound = |one: &&Manifest| view.bindings_of(one.name(), one).next().is_some();
+    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
+    let bound: Vec<&Manifest> = accounts.filter(is_bound).collect();
     for picker in &view.pickers {
-        let account = picker.manifest.text("/spec/template/spec/serviceAccountName");
-        let account = account.unwrap_or("default");
+        let account = account_of(&picker.pods);
         let mut found = found.at(picker.owner, ".spec.template.spec.serviceAccountName");
         let monitors = scraped.get(&picker.owner);
         let is_scraped = monitors.is_some();
@@ -178,7 +171,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if view.named("ServiceAccount", account, picker.manifest).is_none() {
-            if let Some(meant) = unused_account(view, picker, account, &unused) {
+            if let Some(meant) = idle_account(view, picker, &bound) {
                 let message = format!(
                     "{picker} runs as ServiceAccount `{account}`, but `{meant}` has the permissions \
                      of a picker"
@@ -187,9 +180,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             }
             continue;
         }
-        token(view, account, (&picker.pods, &picker.to_string()), &mut found);
+        token(view, (&picker.pods, &picker.to_string()), &mut found);
         let rules = rules_of(view, account, picker.manifest);
-        for what in lacking(&rules, &needed(view, picker, &rules, is_scraped)) {
+        let mut needed = needed(view, picker, &rules);
+        if is_scraped && picker.flags.is_on_or(METRICS_AUTH, true) {
+            // The metrics endpoint asks the API server who scrapes it, and whether it may.
+            needed.push(("authentication.k8s.io", "tokenreviews", &["create"]));
+            needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));
+        }
+        for what in lacking(&rules, &needed) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             found.push(format!("ServiceAccount of {picker} cannot {what}"), hint);
         }
@@ -204,14 +203,14 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     let routers = routers(view).filter(|(.., flags)| discovers(flags));
     let routers = routers.map(|(pods, ..)| (pods, "router", vec![("", "pods", &READ[1..])]));
     for (template, who, needed) in sidecars.chain(routers) {
-        let account = text(template.spec, "serviceAccountName");
+        let account = account_of(template);
         if view.named("ServiceAccount", account, template.manifest).is_none() {
             continue;
         }
         let rules = rules_of(view, account, template.manifest);
         let path = format!("{}.serviceAccountName", template.spec_path);
         let mut found = found.at(template.owner, path).field("prefill");
-        token(view, account, (template, &format!("{who} of {template}")), &mut found);
+        token(view, (template, &format!("{who} of {template}")), &mut found);
         for what in lacking(&rules, &needed) {
             let hint = format!("add the rule to a Role of ServiceAccount/{account}");
             let finding = found.push(format!("{who} of {template} cannot {what}"), hint);
@@ -223,10 +222,8 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
 /// Checks that rules of RBAC have the names of resources, not those of kinds.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, role) in ["Role", "ClusterRole"].iter().flat_map(|kind| view.of_kind(kind)) {
-        for (rule, path) in items(&role.json, "rules", "") {
-            if !strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group)) {
-                continue;
-            }
+        let is_known = |rule| strings(rule, "apiGroups").all(|group| NAMES.groups.contains(&group));
+        for (rule, path) in items(&role.json, "rules", "").filter(|(rule, _)| is_known(rule)) {
             for written in strings(rule, "resources") {
                 let name = format!("{}s", written.to_lowercase().trim_end_matches('s'));
                 if name != written && NAMES.resources.contains(&name.as_str()) {
@@ -240,13 +237,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that pods get the token of their ServiceAccount: those of the account decide if they do not.
-fn token(
-    view: &View<'_>,
-    account: &str,
-    (pods, who): (&Template<'_>, &str),
-    found: &mut Reporter<'_>,
-) {
-    let account = view.named("ServiceAccount", account, pods.manifest);
+fn token(view: &View<'_>, (pods, who): (&Template<'_>, &str), found: &mut Reporter<'_>) {
+    let account = view.named("ServiceAccount", account_of(pods), pods.manifest);
     let key = "automountServiceAccountToken";
     let said = pods.spec.get(key).or_else(|| account?.1.json.get(key));
     let has_other = pods.all_containers().into_iter().any(|(container, _)| {
@@ -262,32 +254,18 @@ fn token(
     }
 }
 
-/// Returns the ServiceAccount in the manifests that can read pods and pools, if no picker runs as it and
-/// `account` is bound to nothing.
-fn unused_account<'a>(
-    view: &View<'a>,
-    picker: &Picker<'_>,
-    account: &str,
-    unused: &[&'a Manifest],
-) -> Option<&'a str> {
-    let owner = picker.manifest;
+/// Returns the one of these ServiceAccounts that can read pods and pools, if no picker runs as it and that
+/// of this picker is bound to nothing.
+fn idle_account<'a>(view: &View<'_>, picker: &Picker<'_>, all: &[&'a Manifest]) -> Option<&'a str> {
+    let (owner, account) = (picker.manifest, account_of(&picker.pods));
     if is_placeholder(account) || !rules_of(view, account, owner).is_empty() {
         return None;
     }
     let needed = watching(&picker.flags);
-    let near = unused.iter().filter(|account| account.may_share_namespace(owner));
+    let is_used = |name: &str| view.pickers.iter().any(|one| account_of(&one.pods) == name);
+    let near = all.iter().filter(|account| account.may_share_namespace(owner));
     near.map(|account| account.name())
-        .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty())
-}
-
-/// Returns the bound ServiceAccounts that no picker runs as.
-fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
-    let pickers = view.pickers.iter();
-    let used: BTreeSet<&str> =
-        pickers.map(|picker| text(picker.pods.spec, "serviceAccountName")).collect();
-    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
-    let is_bound = |account: &Manifest| view.bindings_of(account.name(), account).next().is_some();
-    accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()
+        .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty() && !is_used(name))
 }
 
 /// A monitor and a Service that it selects.
@@ -295,16 +273,11 @@ type Monitored<'v> = (&'v Manifest, &'v Manifest);
 
 /// Returns the manifests of the pickers whose Services monitors select, with these.
 fn scraped<'v>(view: &'v View<'_>) -> BTreeMap<usize, Vec<Monitored<'v>>> {
-    let mut found = BTreeMap::new();
-    if view.pickers.is_empty() {
-        return found;
-    }
-    for (monitor, one) in monitored(view).filter(|(_, one)| one.owner.kind() == "Service") {
-        for picker in behind(view, one.owner) {
-            found.entry(picker.owner).or_insert_with(Vec::new).push((monitor, one.owner));
-        }
-    }
-    found
+    let monitors = monitored(view).filter(|(_, one)| one.owner.kind() == "Service");
+    grouped(monitors.flat_map(|(monitor, one)| {
+        let pickers = behind(view, one.owner).into_iter();
+        pickers.map(move |picker| (picker.owner, (monitor, one.owner)))
+    }))
 }
 
 /// Returns true if a monitor reads the metrics of a picker and names nothing that it authenticates with.
@@ -312,9 +285,7 @@ fn has_no_token(picker: &Picker<'_>, (monitor, service): &Monitored<'_>) -> bool
     let has_key = |of: &Json| NAMES.credentials.iter().any(|key| of.get(key).is_some());
     let metrics = picker.flags.number("metrics-port", METRICS_PORT.into());
     let reads = |endpoint: &&Json| {
-        let mut ports = list(service.spec(), "ports").iter();
-        let port = ports.find(|port| endpoint.get("port") == port.get("name"));
-        let target = port.and_then(|port| target_port(picker.container, port));
+        let target = read_port(Some(service), endpoint, picker.container);
         target.is_some() && target == metrics
     };
     let mut endpoints = list(monitor.spec(), "endpoints").iter().filter(reads);
@@ -368,14 +339,9 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             }
 
             let port = at("httpGet/port").and_then(|port| port_number(picker.container, port));
-            if let Some(port) = port.filter(|port| of_grpc.contains(&Some(*port))) {
-                let message =
-                    format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
-                found.push(
-                    message,
-                    format!("write `grpc: {{port: {health}}}` instead of `httpGet`"),
-                );
-            }
+            let Some(port) = port.filter(|port| of_grpc.contains(&Some(*port))) else { continue };
+            let message = format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
+            found.push(message, format!("write `grpc: {{port: {health}}}` instead of `httpGet`"));
         }
     }
 }
@@ -446,12 +412,7 @@ fn watching(flags: &Flags) -> [Permission<'_>; 2] {
 }
 
 /// Returns the permissions that a picker needs.
-fn needed<'p>(
-    view: &View<'_>,
-    picker: &'p Picker<'_>,
-    rules: &[&Json],
-    is_scraped: bool,
-) -> Vec<Permission<'p>> {
+fn needed<'p>(view: &View<'_>, picker: &'p Picker<'_>, rules: &[&Json]) -> Vec<Permission<'p>> {
     let [pods, pools] = watching(&picker.flags);
     let mut needed = vec![pods];
     if picker.flags.has("pool-name") {
@@ -478,11 +439,6 @@ fn needed<'p>(
     if picker.flags.is_on("ha-enable-leader-election") {
         // What client-go's LeaseLock calls.
         needed.push(("coordination.k8s.io", "leases", &["get", "create", "update"]));
-    }
-    if is_scraped && picker.flags.is_on_or(METRICS_AUTH, true) {
-        // The metrics endpoint asks the API server who scrapes it, and whether it may.
-        needed.push(("authentication.k8s.io", "tokenreviews", &["create"]));
-        needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));
     }
     needed
 }

@@ -23,13 +23,12 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
             let target = target_port(picker.container, port)
                 .filter(|target| *target != metrics)
                 .filter(|_| text(port, "name").contains("metrics"));
-            if let Some(target) = target {
-                let message = format!(
-                    "{service} targets port {target} of {picker}, which serves metrics on {metrics}"
-                );
-                let hint = "set `targetPort` of the Service, or `--metrics-port`";
-                found.push(index, path, message, hint);
-            }
+            let Some(target) = target else { continue };
+            let message = format!(
+                "{service} targets port {target} of {picker}, which serves metrics on {metrics}"
+            );
+            let hint = "set `targetPort` of the Service, or `--metrics-port`";
+            found.push(index, path, message, hint);
         }
     }
 }
@@ -54,17 +53,13 @@ fn pool(view: &View<'_>, picker: &Picker<'_>, is_referenced: bool, found: &mut R
     let owner = picker.manifest;
     let said = |flag: &str| picker.flags.text(flag).filter(|value| !is_placeholder(value));
     // The pool that references it is checked with it.
-    if let Some(name) = said("pool-name")
-        && !is_referenced
-        && view.named("InferencePool", name, owner).is_none()
-        && let pools =
-            view.pools().map(|(_, pool)| pool).filter(|pool| pool.may_share_namespace(owner))
-        && let pools = pools.map(Manifest::name).collect::<Vec<&str>>()
-        && !pools.is_empty()
-        && !pools.iter().any(|pool| is_placeholder(pool))
-    {
+    let is_near = |pool: &&Manifest| !is_referenced && pool.may_share_namespace(owner);
+    let pools = view.pools().map(|(_, pool)| pool).filter(is_near);
+    let pools: Vec<&str> = pools.map(Manifest::name).collect();
+    let is_open = pools.is_empty() || pools.iter().any(|pool| is_placeholder(pool));
+    if let Some(name) = said("pool-name").filter(|name| !is_open && !pools.contains(name)) {
         let message = format!("{picker} has `--pool-name={name}`, which does not exist");
-        found.push(message, crate::diag::suggest::hint(name, &pools, "pools"));
+        found.push(message, suggest::hint(name, &pools, "pools"));
     }
     if let (Some(namespace), own) = (said("pool-namespace"), owner.namespace())
         && !own.is_empty()

@@ -6,7 +6,6 @@ use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
-use crate::view::discovery::is_patch;
 use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
@@ -20,6 +19,14 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<
     let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
     view.templates.iter().filter(is_ours).chain(pickers)
+}
+
+/// Returns all containers of pods with their JSON paths.
+pub(super) fn containers<'v>(
+    pods: impl Iterator<Item = &'v Template<'v>>,
+) -> impl Iterator<Item = (&'v Template<'v>, &'v Json, String)> {
+    let all = |pods: &'v Template<'v>| pods.all_containers().into_iter().map(move |c| (pods, c));
+    pods.flat_map(all).map(|(pods, (container, path))| (pods, container, path))
 }
 
 /// Checks the sizes of claims. Bundles ship none, so that their types are not known.
@@ -63,11 +70,9 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
     // Names of RBAC objects are path segments (`system:…`), those of kustomize's transformers any text.
-    let has_free_name =
-        manifest.group() == "rbac.authorization.k8s.io" || manifest.api_version() == "builtin";
+    let has_free_name = manifest.group() == "rbac.authorization.k8s.io" || version == "builtin";
     let name = manifest.name();
-    let is_open = name.is_empty()
-        || is_placeholder(name)
+    let is_open = is_placeholder(name)
         || name.starts_with(['<', '_', '$', '@', '#', '[', '%'])
         || name == name.to_uppercase();
     let is_in_dns = IN_DNS.contains(&(manifest.group(), manifest.kind()));
@@ -130,12 +135,10 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
             let image = text(container, "image");
+            let is_of_root = ROOT_IMAGES.iter().any(|name| is_in(image, name));
             let (is_root, why) = match user("runAsUser") {
                 Some(user) => (*user == 0, "runAsUser is 0".to_owned()),
-                None => (
-                    ROOT_IMAGES.iter().any(|name| image::is_in(image, name)),
-                    format!("`{image}` runs as root"),
-                ),
+                None => (is_of_root, format!("`{image}` runs as root")),
             };
             if user("runAsNonRoot") == Some(&json!(true)) && is_root {
                 let message = format!("runAsNonRoot is true, but {why}");
@@ -171,8 +174,7 @@ fn refused(
     };
 
     let is_open = |path: &str| {
-        let value = value_at(json, &steps(path)).and_then(Json::as_str);
-        value.is_some_and(is_placeholder)
+        value_at(json, &steps(path)).and_then(Json::as_str).is_some_and(is_placeholder)
     };
     for mismatch in checked.mismatches.iter().filter(|mismatch| !is_open(&mismatch.path)) {
         let path = at(&mismatch.path);
@@ -256,18 +258,15 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|_| view.is_generated) {
         unrequested(template, engine, found);
     }
-    for pods in pods(view) {
-        for (container, path) in pods.all_containers() {
-            let mut found = found.at(pods.owner, format!("{path}.resources"));
-            let names: BTreeSet<&str> =
-                pods::resources(container).map(|(_, name, _)| name).collect();
-            for name in names {
-                let mut devices = NAMES.accelerators.iter();
-                if let Some(near) = devices.find(|near| is_of_other_vendor(name, near)) {
-                    let message = format!("no node has the resource `{name}`");
-                    let finding = found.push(message, format!("did you mean `{near}`?"));
-                    finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
-                }
+    for (pods, container, path) in containers(pods(view)) {
+        let mut found = found.at(pods.owner, format!("{path}.resources"));
+        let names: BTreeSet<&str> = pods::resources(container).map(|(_, name, _)| name).collect();
+        for name in names {
+            let is_meant = |near: &&&str| is_of_other_vendor(name, near);
+            if let Some(near) = NAMES.accelerators.iter().find(is_meant) {
+                let message = format!("no node has the resource `{name}`");
+                let finding = found.push(message, format!("did you mean `{near}`?"));
+                finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
             }
         }
     }
@@ -284,8 +283,8 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     let ranges: BTreeSet<&str> =
         view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
     let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
-    let quotas = view.of_kind("ResourceQuota").map(|(_, quota)| quota);
-    for quota in quotas.filter(|quota| !ranges.contains(quota.namespace())) {
+    let quotas = view.of_kind("ResourceQuota");
+    for (_, quota) in quotas.filter(|(_, quota)| !ranges.contains(quota.namespace())) {
         let is_for_some =
             ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
         let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();
@@ -296,23 +295,19 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
         }
     }
     let pods = pods(view).filter(|pods| !pods.completed && pods.spec.get("resources").is_none());
-    for pods in pods {
-        let Some(counted) = counted.get(pods.manifest.namespace()) else { continue };
-        for (container, path) in pods.all_containers() {
-            // A limit is a request, too.
-            let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
-                let has = |of: &str| of == *group || of == "limits";
-                !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
-            };
-            if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
-                let container = text(container, "name");
-                let message =
-                    format!("{quota} counts {group}.{name}, which `{container}` does not set");
-                let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
-                let reason = "the API server rejects the pod, unless a LimitRange sets it";
-                finding.warning().why(reason, "Kubernetes docs, quotas");
-            }
-        }
+    for (pods, container, path) in containers(pods) {
+        // A limit is a request, too.
+        let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+            let has = |of: &str| of == *group || of == "limits";
+            !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
+        };
+        let counted = counted.get(pods.manifest.namespace()).into_iter().flatten();
+        let Some(((group, name), quota)) = counted.into_iter().find(is_missing) else { continue };
+        let name_of = text(container, "name");
+        let message = format!("{quota} counts {group}.{name}, which `{name_of}` does not set");
+        let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
+        let reason = "the API server rejects the pod, unless a LimitRange sets it";
+        finding.warning().why(reason, "Kubernetes docs, quotas");
     }
 }
 
@@ -390,14 +385,12 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
 pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(table) = engine.program.table() else { return };
+    let index = table.index(text(engine.container, "image"));
     let mut ports = match engine.program {
-        Program::Vllm => VLLM.env.names(None),
-        // Few releases have one.
-        Program::Sglang => {
-            let index = SGLANG.index(text(engine.container, "image"));
-            index.map(|index| SGLANG.env.names(Some(index))).unwrap_or_default()
-        }
-        Program::HuggingFace | Program::Other => return,
+        Program::Vllm => table.env.names(None),
+        // Few releases of SGLang have one.
+        _ => index.map(|_| table.env.names(index)).unwrap_or_default(),
     };
     ports.retain(|name| name.ends_with("_PORT"));
     for name in &ports {

@@ -6,8 +6,7 @@ use crate::view::pods::joins_ray;
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
-    let ports = list(pool.spec(), "targetPorts").iter();
-    ports.filter_map(|port| number(port, "number")).collect()
+    list(pool.spec(), "targetPorts").iter().filter_map(|port| number(port, "number")).collect()
 }
 
 /// Checks the validation rules of the CRDs that their schemas do not have.
@@ -45,9 +44,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "{pool} sends requests to port {closed} of the pods of {template}, which is closed"
             );
-            let sidecar = template.sidecar.as_ref().and_then(Sidecar::ports);
-            let known = sidecar.or_else(|| template.engine.as_ref()?.ports()).unwrap_or(open);
-            let known = ranges(&known);
+            let known = ranges(&template.request_ports().unwrap_or(open));
             let hint = format!("the pods listen on {known}: use the same ports in the pool");
             let is_prefill = template.role() == Some("prefill");
             found.push(message, hint).field = is_prefill.then_some("prefill.topology");
@@ -71,11 +68,9 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 /// Checks that pools, and Services of engines, do not select pods without a server.
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     let of_pools = view.pool_pods().map(|(_, pool, template)| (pool, template));
-    let of_pools = of_pools.filter(|(_, template)| has_no_server(template));
     let workers = view.templates.iter().filter(|one| one.part == Part::Worker && !one.completed);
-    let workers = workers.filter(|worker| has_no_server(worker));
     let behind = workers.filter_map(|worker| Some((front(view, worker)?, worker)));
-    for (front, template) in of_pools.chain(behind) {
+    for (front, template) in of_pools.chain(behind).filter(|(_, pods)| has_no_server(pods)) {
         let message = format!("{front} selects the workers of {template}, which have no server");
         let hint = "add a label of the selector to the `leaderTemplate` only";
         found.push(template.owner, format!("{}.metadata.labels", template.path), message, hint);
@@ -95,29 +90,27 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     let leader = leader_of(view, worker)?;
     let open = leader.engine.as_ref().filter(|engine| !engine.is_headless())?.ports()?;
     // Pods that are not ready get no requests.
-    let mut containers = worker.containers().map(|(container, _)| container);
+    let containers = || worker.containers().map(|(container, _)| container);
     // Other nodes of SGLang answer health checks, and nothing else.
     let is_sglang = worker.engine.as_ref().is_some_and(|one| one.program == Program::Sglang);
     let answers = |probe: &Json| {
         is_sglang && text_at(probe, "/httpGet/path").is_some_and(|path| path.starts_with("/health"))
     };
-    if containers.any(|container| container.get("readinessProbe").is_some_and(|p| !answers(p))) {
+    if containers().any(|one| one.get("readinessProbe").is_some_and(|probe| !answers(probe))) {
         return None;
     }
     let engine = worker.engine.as_ref().map(|engine| engine.container);
-    let others = worker.containers().map(|(container, _)| container);
-    let others = others.filter(|one| !joins_ray(one) && engine.is_none_or(|own| own != *one));
+    let others = containers().filter(|one| !joins_ray(one) && engine.is_none_or(|own| own != *one));
     let own: Vec<u32> = others.flat_map(declared).collect();
     let is_for_engine = |port: &Json| {
         // Pods without a port of a name are left out.
-        let number = worker.containers().find_map(|(one, _)| target_port(one, port));
+        let number = containers().find_map(|one| target_port(one, port));
         number.is_some_and(|number| open.contains(&number) && !own.contains(&number))
     };
-    let mut services = view.services_selecting(worker).into_iter().map(|(_, service)| service);
-    services.find(|service| {
+    view.services_selecting(worker).into_iter().map(|(_, service)| service).find(|service| {
         // Services without an address are for discovery.
         text(service.spec(), "clusterIP") != "None"
-            && service.map("/spec/selector").is_some_and(|wanted| leader.has_labels(wanted))
+            && leader.has_labels(labels_at(&service.json, "/spec/selector"))
             && list(service.spec(), "ports").iter().any(is_for_engine)
     })
 }
@@ -136,11 +129,10 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let mut pools = view.all_named("InferencePool", name, namespace).map(|(_, pool)| pool);
         let is_there = pools.next().is_some_and(|pool| said == group || pool.group() != said);
         // KServe creates pools.
-        let service = name.strip_suffix(POOL_SUFFIX);
-        let mut services = service
-            .into_iter()
-            .flat_map(|service| view.all_named("LLMInferenceService", service, namespace));
-        let is_there = is_there || (said == group && services.next().is_some());
+        let is_here =
+            |name| view.all_named("LLMInferenceService", name, namespace).next().is_some();
+        let is_made = said == group && name.strip_suffix(POOL_SUFFIX).is_some_and(is_here);
+        let is_there = is_there || is_made;
         // Stacks of the old API route to pools of the old API.
         if said == OLD_GROUP && !is_there {
             return;
@@ -160,32 +152,27 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
             refer(route, reference, "", found.at(owner, path));
         }
     }
+    // Another picker, in other manifests, may watch objects of other versions. One of the inference extension
+    // does, and so do those of llm-d before its router.
+    let is_llm_d = |picker: &Picker<'_>| {
+        let image = text(picker.container, "image");
+        !image::is_of(image, GIE.program.key)
+            && LLM_D.program.is_since(image, "0.9.0") != Some(false)
+    };
+    let is_certain = view.is_generated || view.all_pickers().any(is_llm_d);
+    let own = view.profile.objective;
     let kinds = [("InferenceObjective", "objectives"), ("InferenceModelRewrite", "rewrites")];
     for (kind, field) in kinds {
         for (owner, manifest) in view.of_kind(kind) {
             if let Some(reference) = manifest.spec().get("poolRef") {
                 refer(manifest, reference, group, found.at(owner, ".spec.poolRef").field(field));
             }
-        }
-    }
-
-    // Another picker, in other manifests, may watch it. One of the inference extension does, and so do
-    // those of llm-d before its router.
-    let is_llm_d = |picker: &Picker<'_>| {
-        let image = text(picker.container, "image");
-        !image::is_of(image, GIE.program.key)
-            && LLM_D.program.is_since(image, "0.9.0") != Some(false)
-    };
-    if !view.is_generated && !view.all_pickers().any(is_llm_d) {
-        return;
-    }
-    let own = view.profile.objective;
-    for (owner, manifest) in kinds.into_iter().flat_map(|(kind, _)| view.of_kind(kind)) {
-        let version = manifest.api_version();
-        if version != own {
-            let message =
-                format!("{manifest} has apiVersion {version}, which the picker does not watch");
-            found.push(owner, ".apiVersion", message, format!("write `{own}`")).field("api");
+            let version = manifest.api_version();
+            if is_certain && version != own {
+                let message =
+                    format!("{manifest} has apiVersion {version}, which the picker does not watch");
+                found.push(owner, ".apiVersion", message, format!("write `{own}`")).field("api");
+            }
         }
     }
 }

@@ -13,12 +13,12 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
     let mut namespaces = BTreeSet::new();
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
-        let plugins = list(config, "plugins");
-        let at = texts(config, "plugins", "type").position(|kind| PRODUCERS.contains(&kind));
-        let Some(at) = at else { continue };
+        let mut plugins = items(config, "plugins", path);
+        let producer = plugins.find(|(plugin, _)| PRODUCERS.contains(&text(plugin, "type")));
+        let Some((producer, place)) = producer else { continue };
         namespaces.insert(picker.manifest.namespace());
         let Some((_, pods)) = view.pods_of(picker) else { continue };
-        let index = plugins[at].get("parameters").unwrap_or(&Json::Null);
+        let index = producer.get("parameters").unwrap_or(&Json::Null);
 
         scorer(config, found.at(owner, path));
         for template in &pods {
@@ -27,8 +27,8 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
             let Some(flags) = flags else { continue };
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
             events(index, engine, flags, reporter);
-            let path = format!("{path}.plugins[{at}].parameters");
-            blocks(index, (view, template, engine), found.at(owner, path));
+            let reporter = found.at(owner, format!("{place}.parameters"));
+            blocks(index, (view, template, engine), reporter);
         }
         hash_seeds(index, &pods, found);
     }
@@ -60,8 +60,7 @@ fn disabled<'f>(found: &'f mut Reporter<'_>) -> &'f mut Finding {
 
 /// Checks that the scorer uses the index: without the name of a producer it uses an approximate one.
 fn scorer(config: &Json, mut found: Reporter<'_>) {
-    let mut plugins = list(config, "plugins").iter();
-    let producer = plugins.find(|plugin| text(plugin, "type") == PRODUCERS[0]);
+    let producer = list(config, "plugins").iter().find(|one| text(one, "type") == PRODUCERS[0]);
     let Some(producer) = producer else { return };
     let name = text_or(producer, "name", PRODUCERS[0]);
     for (plugin, path) in items(config, "plugins", "") {
@@ -138,15 +137,13 @@ fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<
             .filter(|(resource, _)| *resource == "nvidia.com/gpu" && said.is_some())
             .map(|_| USUAL_BLOCK)
     };
-    if let Some((ours, theirs)) = differing(ours, theirs) {
-        let whose =
-            template.role().map_or("the engine".to_owned(), |role| format!("{role} engine"));
-        let message = format!(
-            "the picker indexes blocks of {ours} tokens, but {whose} caches blocks of {theirs}"
-        );
-        let hint = format!("write `blockSize: {theirs}`, or `--block-size={ours}`");
-        found.below(".tokenProcessorConfig.blockSize", message, hint).warning();
-    }
+    let Some((ours, theirs)) = differing(ours, theirs) else { return };
+    let whose = template.role().map_or("the engine".to_owned(), |role| format!("{role} engine"));
+    let message = format!(
+        "the picker indexes blocks of {ours} tokens, but {whose} caches blocks of {theirs}"
+    );
+    let hint = format!("write `blockSize: {theirs}`, or `--block-size={ours}`");
+    found.below(".tokenProcessorConfig.blockSize", message, hint).warning();
 }
 
 /// Checks that engines have one hash seed, that of the picker if it has one.
@@ -155,7 +152,7 @@ fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
     let wanted = said.filter(|seed| !seed.is_empty() && !is_placeholder(seed));
 
     // Without a seed of the picker, the first pod's is compared with the others.
-    let mut first: Option<&str> = None;
+    let mut right = wanted;
     for template in pods {
         let engine = template.engine.as_ref();
         let Some(engine) = engine.filter(|e| e.program == Program::Vllm) else { continue };
@@ -165,22 +162,17 @@ fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
             Some(_) => continue,
         };
 
-        let message = match (wanted, seed, first) {
-            (Some(wanted), Some(seed), _) if seed != wanted => {
-                format!("PYTHONHASHSEED is `{seed}`, but the picker's hashSeed is `{wanted}`")
-            }
-            (Some(wanted), None, _) => {
-                format!("PYTHONHASHSEED is not set, but the picker's hashSeed is `{wanted}`")
-            }
-            (None, Some(seed), Some(first)) if seed != first => {
-                format!("PYTHONHASHSEED is `{seed}`, but `{first}` in other pods of the pool")
-            }
-            _ => {
-                first = first.or(seed);
-                continue;
-            }
+        right = right.or(seed);
+        let Some(right) = right.filter(|right| seed.map_or(wanted.is_some(), |s| s != *right))
+        else {
+            continue;
         };
-
+        let said = seed.map_or("not set".to_owned(), |seed| format!("`{seed}`"));
+        let other = match wanted {
+            Some(_) => format!("the picker's hashSeed is `{right}`"),
+            None => format!("`{right}` in other pods of the pool"),
+        };
+        let message = format!("PYTHONHASHSEED is {said}, but {other}");
         let path = format!("{}.env", engine.path);
         let finding = found.push(template.owner, path, message, "use one seed everywhere");
         finding.warning().field("engine.env");
@@ -206,8 +198,8 @@ fn topic(topic: &str, subscribed: &Json, engine: &Engine<'_>, found: &mut Report
         && served.iter().all(is_known)
         && !served.contains(&model)
     {
-        let served = served.join("`, `");
-        let message = format!("KV events are of the model `{model}`, but requests of `{served}`");
+        let served = suggest::list(&served);
+        let message = format!("KV events are of the model `{model}`, but requests of {served}");
         found.push(message, "end the topic with the name in `--served-model-name`");
     }
 }

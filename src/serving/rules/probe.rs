@@ -7,18 +7,18 @@ use super::*;
 /// The probes of a container.
 pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
 
+/// The field of a probe, and its `httpGet`.
+type Probe<'e> = (&'static str, &'e Json);
+
 /// Returns the HTTP probes of an engine.
-pub(super) fn http_probes<'e>(
-    engine: &Engine<'e>,
-) -> impl Iterator<Item = (&'static str, &'e Json)> {
+pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe<'e>> {
     let get = |name| Some((name, engine.container.pointer(&format!("/{name}/httpGet"))?));
     PROBES.into_iter().filter_map(get)
 }
 
 /// Returns the flags of an engine with a server, if all are known.
 fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
-    let is_known = matches!(engine.program, Program::Vllm | Program::Sglang);
-    engine.known_flags().filter(|_| is_known && !engine.is_headless())
+    engine.known_flags().filter(|_| engine.program.table().is_some() && !engine.is_headless())
 }
 
 /// Returns true if a probe goes to another container of the pods, which answers for the engine.
@@ -126,8 +126,7 @@ fn least_seconds(model: Option<&str>, bits: f64, speed: f64) -> u64 {
 
 /// Checks that probes leave the engine time to load the model before it is restarted.
 pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
-        && accelerators(engine.container).is_some();
+    let loads = engine.program.table().is_some() && accelerators(engine.container).is_some();
     let budget = restarted_after(engine.container).filter(|_| loads && !engine.is_headless());
     let Some((budget, name)) = budget else { return };
     // Models on volumes have their name in what is served.
@@ -149,15 +148,14 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
 }
 
 /// Checks that the engine answers probes: path, TLS and API key.
-pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
-    let (_, _, engine) = context;
+pub(crate) fn answered((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     for probe in http_probes(engine).filter(|_| known(engine).is_some()) {
-        answers(context, probe, found.inside(&format!(".{}", probe.0)));
+        answers((view, template, engine), probe, found.inside(&format!(".{}", probe.0)));
     }
 }
 
-fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: Reporter<'_>) {
-    let ((name, get), flags) = (probe, &engine.flags);
+fn answers((_, template, engine): Context<'_>, (name, get): Probe<'_>, mut found: Reporter<'_>) {
+    let flags = &engine.flags;
     let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
     let is_sglang = engine.program == Program::Sglang;
@@ -180,13 +178,12 @@ fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: 
     let is_authorization = |one: &Json| text(one, "name").eq_ignore_ascii_case("authorization");
     let has_header = list(get, "httpHeaders").iter().any(is_authorization);
     // An empty key is none, and one of an optional Secret may be missing.
-    let mut own = list(engine.container, "env").iter();
     let is_key = |one: &Json| {
         let is_optional = is_true(one, "/valueFrom/secretKeyRef/optional");
         let is_empty = one.get("valueFrom").is_none() && text(one, "value").is_empty();
         text(one, "name") == "VLLM_API_KEY" && !is_optional && !is_empty
     };
-    let by_variable = !is_sglang && own.any(is_key);
+    let by_variable = !is_sglang && list(engine.container, "env").iter().any(is_key);
     let by_flag = flags.has("api-key").then_some("`--api-key`");
     let key = by_flag.or(by_variable.then_some("VLLM_API_KEY"));
     if let Some(key) = key.filter(|_| needs_key && !has_header) {
@@ -212,9 +209,8 @@ fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: 
 /// Returns the seconds that probes leave an engine until they restart it, and the probe that does.
 fn restarted_after(container: &Json) -> Option<(u64, &'static str)> {
     // Only the liveness probe restarts a container without a startup probe.
-    let (name, probe) = ["startupProbe", "livenessProbe"]
-        .into_iter()
-        .find_map(|name| Some((name, container.get(name).filter(|probe| probe.is_object())?)))?;
+    let of_name = |name| Some((name, container.get(name).filter(|probe| probe.is_object())?));
+    let (name, probe) = ["startupProbe", "livenessProbe"].into_iter().find_map(of_name)?;
     let number = |key: &str, usual: u64| probe.get(key).map_or(Some(usual), Json::as_u64);
     let delay = number("initialDelaySeconds", 0)?;
     let period = number("periodSeconds", 10)?.max(1);

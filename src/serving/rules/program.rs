@@ -9,8 +9,7 @@ const VLLM_COMMANDS: &[&str] =
 
 /// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
 /// that nothing sets.
-pub(crate) fn names(context: ContainerContext<'_>, found: &mut Reporter<'_>) {
-    let (view, template, container) = context;
+pub(crate) fn names((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     let Some(script) = template.script(container, &view.budget) else { return };
     for (what, meant) in script.commands.iter().filter_map(|words| mistyped(words)) {
         found.push(format!("{what} does not exist"), format!("did you mean `{meant}`?"));
@@ -82,19 +81,19 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         let image = text(engine.container, "image");
         let other = engines().into_iter().find(|one| image::is_of(image, one.key));
         let own = engine.program.table().filter(|own| !image::is_of(image, own.key));
-        if let Some((own, other)) = own.zip(other) {
-            let (own, other) = (own.name, other.name);
-            let message = format!("the command starts {own}, but `{image}` is an image of {other}");
-            found.push(template.owner, &engine.path, message, "use the image of the program");
-        }
+        let Some((own, other)) = own.zip(other) else { continue };
+        let (own, other) = (own.name, other.name);
+        let message = format!("the command starts {own}, but `{image}` is an image of {other}");
+        found.push(template.owner, &engine.path, message, "use the image of the program");
     }
     for (template, container, path) in view.containers() {
         let set = set_variables(container);
         // Files and images may set others, so only typing errors count.
         let is_known =
             |name: &str| NAMES.shells.contains(&name) || is_set(template, container, name);
-        for name in unset(container, false).iter().filter(|name| !is_known(name)) {
-            let Some(one) = set.iter().find(|set| is_typo(name, set)) else { continue };
+        let unset = unset(container).into_iter().filter(|(_, has_default)| !has_default);
+        for (name, _) in unset.filter(|(name, _)| !is_known(name)) {
+            let Some(one) = set.iter().find(|set| is_typo(&name, set)) else { continue };
             let message = format!("nothing sets the variable `{name}`");
             found.push(template.owner, &path, message, format!("did you mean `{one}`?")).warning();
         }
@@ -124,24 +123,23 @@ fn set_variables(container: &Json) -> BTreeSet<String> {
     all.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns the variables in upper case that a container uses, and that nothing sets or tests. Those with a
-/// default may be missing, unless they are asked for.
-pub(super) fn unset(container: &Json, with_defaults: bool) -> BTreeSet<String> {
+/// Returns the variables in upper case that a container uses, and that nothing sets or tests; with true if
+/// they have a default wherever they are used.
+pub(super) fn unset(container: &Json) -> BTreeMap<String, bool> {
     let set = set_variables(container);
     let lines = lines(container);
     // `[ -z "$NAME" ]` asks whether it is set.
     let tests = lines.iter().flat_map(|line| [" -n ", " -z "].map(|test| line.split(test).skip(1)));
     let tested: BTreeSet<&str> =
         tests.flatten().map(|rest| name_at(rest.trim_start_matches(['"', '$', '{']))).collect();
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for part in lines.iter().flat_map(|line| line.split('$').skip(1)) {
         let start = part.trim_start_matches(['{', '(']);
         let name = name_at(start);
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
         let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
-        let is_optional = has_default && !with_defaults || tested.contains(name);
-        if is_upper && !is_optional && !set.contains(name) {
-            found.insert(name.to_owned());
+        if is_upper && !tested.contains(name) && !set.contains(name) {
+            *found.entry(name.to_owned()).or_insert(true) &= has_default;
         }
     }
     found
@@ -221,19 +219,13 @@ fn scraped<'v>(view: &'v View<'_>) -> Vec<(&'v Template<'v>, String, bool)> {
         let endpoints = ["podMetricsEndpoints", "endpoints"].into_iter();
         let endpoints = endpoints.flat_map(|key| list(monitor.spec(), key));
         for endpoint in endpoints.filter(|one| text_or(one, "path", "/metrics") == "/metrics") {
-            let keys = ["port", "portNumber", "targetPort"];
-            let port = keys.iter().find_map(|key| endpoint.get(key));
-            // ServiceMonitors name the port of the Service.
-            let mut ports = list(one.owner.spec(), "ports").iter();
-            let of_service = ports.find(|own| own.get("name") == port);
-            let of_service = of_service.and_then(|own| own.get("targetPort").or(own.get("port")));
-            let port = if one.template.is_some() { port } else { of_service };
-            let behind = one.template.is_none().then(|| view.behind(one.owner));
-            let pods = one.template.into_iter().chain(behind.into_iter().flatten());
+            let service = Some(one.owner).filter(|_| one.template.is_none());
+            let behind = service.map(|service| view.behind(service)).into_iter().flatten();
             let is_read = |engine: &Engine<'_>| {
-                let port = port.and_then(|port| port_number(engine.container, port));
+                let port = read_port(service, endpoint, engine.container);
                 port.is_some_and(|port| engine.ports().is_some_and(|own| own.contains(&port)))
             };
+            let pods = one.template.into_iter().chain(behind);
             let pods =
                 pods.filter(|pods| !pods.completed && pods.engine.as_ref().is_some_and(is_read));
             all.extend(pods.map(|pods| (pods, format!("{monitor} reads them"), false)));

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
+use crate::view::config_map::place_of;
 
 /// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
 fn references(spec: &Json) -> Vec<PodReference<'_>> {
@@ -44,26 +45,22 @@ fn keys(object: &Manifest) -> Vec<&str> {
 
 /// Returns the keys that a reference needs: those that it names, or for a volume the files that
 /// arguments of its containers name.
-fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str> {
+fn needed_keys(spec: &Json, reference: &PodReference<'_>) -> Vec<String> {
     let of_volume = reference.path.strip_prefix(".volumes[").and_then(|rest| rest.split_once(']'));
     // Without `items` a volume has all keys, and only the arguments tell which one is needed.
     let volume = of_volume
         .filter(|_| reference.keys.is_empty())
         .and_then(|(index, _)| list(spec, "volumes").get(index.parse::<usize>().ok()?));
-    let Some(volume) = volume else { return reference.keys.clone() };
+    let Some(volume) = volume else { return reference.keys.iter().map(|k| (*k).into()).collect() };
 
     let mut keys = Vec::new();
     for (container, _) in all_containers(spec, "") {
-        let mounts = list(container, "volumeMounts").iter();
-        let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
-        for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
-            let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
-            keys.extend(words.filter_map(|word| {
-                let value = word.split_once('=').map_or(word, |(_, value)| value);
-                let file = value.strip_prefix(folder)?.strip_prefix('/')?;
-                (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)
-            }));
-        }
+        keys.extend(words(container).iter().filter_map(|word| {
+            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+            let (name, file) = place_of(container, value)?;
+            let is_file = !file.is_empty() && !file.contains(['/', ' ']);
+            (is_file && name == text(volume, "name")).then_some(file)
+        }));
     }
     keys
 }
@@ -81,10 +78,10 @@ fn is_generated(name: &str) -> bool {
     })
 }
 
-/// Reports a missing ConfigMap or Secret if another one, which nothing uses, has what the pod needs
-/// of it; and a missing ConfigMap with the configuration of a picker whose other objects are in the
-/// manifests. Returns true if it did.
-fn missing_file(
+/// Reports an object that is not in the manifests, if one that nothing uses, or an account of other pods, has
+/// nearly its name or what the pod needs of it; and a ConfigMap with the configuration of a picker whose
+/// other objects are in the manifests. Returns true if it did.
+fn missing(
     view: &View<'_>,
     pods: &Template<'_>,
     reference: &PodReference<'_>,
@@ -93,44 +90,55 @@ fn missing_file(
 ) -> bool {
     let PodReference { kind, name, .. } = reference;
     let manifest = pods.manifest;
+    let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
+    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
+    let accounts = accounts.filter(|one| one.kind() == *kind && one.may_share_namespace(manifest));
+    let mut known = unused.iter().copied().chain(accounts).map(Manifest::name);
+    if let Some(near) = known.find(|near| is_typo(name, near)) {
+        found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
+        return true;
+    }
+    // Claims and accounts have no keys: the only one that nothing uses is meant. Most accounts are
+    // for another program, such as a Gateway, and some are made by Terraform.
+    if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, unused) {
+        let message = format!("{missing}, and nothing uses {other}");
+        let finding = found.push(message, format!("write `{}`", other.name()));
+        finding.lower_if(*kind == "ServiceAccount", Severity::Note);
+        return true;
+    }
+
     let needed = needed_keys(pods.spec, reference);
     let Some(key) = needed.first() else { return false };
 
     let has_all = |object: &&&Manifest| {
         let known = keys(object);
-        needed.iter().all(|key| known.contains(key))
+        needed.iter().all(|key| known.contains(&key.as_str()))
     };
     let other = unused.iter().find(has_all).map(|object| object.name());
     if let Some(other) = other.filter(|name| is_generated(name)) {
         let message = format!(
-            "incomplete: {manifest} references {kind}/{name}, which is not in the manifests, and \
-             nothing uses {kind}/{other}, which kustomize generated; errors of the file are left out"
+            "incomplete: {missing}, and nothing uses {kind}/{other}, which kustomize generated; \
+             errors of the file are left out"
         );
         let finding = found.push(message, "render an overlay with `kubectl kustomize`").note();
         finding.code(Code::ServingUnread).is_incomplete = true;
         return true;
     }
     if let Some(other) = other {
-        let message = format!(
-            "{manifest} references {kind}/{name}, which is not in the manifests, but {kind}/{other} \
-             has its key `{key}`, and nothing uses it"
-        );
+        let message =
+            format!("{missing}, but {kind}/{other} has its key `{key}`, and nothing uses it");
         found.push(message, format!("write `{other}`"));
         return true;
     }
 
     // A picker whose account and rights are in the manifests is there with all of its objects.
     let account = text(pods.spec, "serviceAccountName");
-    let is_here = |kind: &str| {
-        let mut bound = view.bindings_of(account, manifest);
-        bound.any(|binding| binding.kind() == kind && binding.may_share_namespace(manifest))
-            || view.named(kind, account, manifest).is_some()
-    };
-    let reads = view.picker_of(pods.owner).is_some_and(|picker| {
-        let file = picker.flags.text("config-file").and_then(|path| path.rsplit('/').next());
-        file == Some(*key)
-    });
-    if *kind != "ConfigMap" || !reads || !is_here("ServiceAccount") || !is_here("RoleBinding") {
+    let is_named = |kind: &str| view.named(kind, account, manifest).is_some();
+    let is_near = |one: &Manifest| one.kind() == "RoleBinding" && one.may_share_namespace(manifest);
+    let is_bound = is_named("RoleBinding") || view.bindings_of(account, manifest).any(is_near);
+    let file = view.picker_of(pods.owner).and_then(|picker| picker.flags.text("config-file"));
+    let reads = file.and_then(|path| path.rsplit('/').next()) == Some(key);
+    if *kind != "ConfigMap" || !reads || !is_named("ServiceAccount") || !is_bound {
         return false;
     }
     let message = format!(
@@ -157,10 +165,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     // References are judged by what is left over: an object that some pod uses is meant for that
     // pod.
     let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
-    let mut unused: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
-    for object in view.manifests.iter().filter(is_unused) {
-        unused.entry(object.kind()).or_default().push(object);
-    }
+    let unused = grouped(view.manifests.iter().filter(is_unused).map(|one| (one.kind(), one)));
 
     let files = view.engines().flat_map(|one| FILE_FLAGS.map(|flag| (one, flag)));
     for ((template, engine), flag) in files {
@@ -175,16 +180,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
     }
 
-    let mut made: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
-    for (kind, pointer) in MAKERS {
-        for (_, maker) in view.of_kind(kind) {
-            made.entry(maker.text(pointer).unwrap_or(maker.name())).or_default().push(maker);
-        }
-    }
-    let maker = |kind: &str, name: &str, pods: &Manifest| {
-        let makers = made.get(name).filter(|_| kind == "Secret")?;
-        makers.iter().find(|maker| maker.may_share_namespace(pods)).copied()
-    };
+    let made = grouped(MAKERS.iter().flat_map(|(kind, pointer)| {
+        view.of_kind(kind).map(|(_, one)| (one.text(pointer).unwrap_or(one.name()), one))
+    }));
 
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
     for (pods, reference) in &all {
@@ -192,7 +190,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         let manifest = pods.manifest;
         let mut found = found.at(pods.owner, format!("{}{}", pods.spec_path, reference.path));
         let object = view.named(kind, name, manifest).map(|(_, object)| object);
-        if let Some(object) = object.or_else(|| maker(kind, name, manifest)) {
+        let makers = made.get(name).filter(|_| *kind == "Secret").into_iter().flatten();
+        let mut makers = makers.filter(|maker| maker.may_share_namespace(manifest));
+        if let Some(object) = object.or_else(|| makers.next().copied()) {
             on_one_node(pods, object, &mut found);
             on_disk(view, object, &mut found);
             let known = keys(object);
@@ -208,32 +208,10 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
 
         let mut unused = unused.get(kind).cloned().unwrap_or_default();
         unused.retain(|object| object.may_share_namespace(manifest));
-        let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
-        // An object of this kind that nothing uses, or an account of other pods, with nearly the same
-        // name.
-        let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
-        let accounts = accounts.filter(|_| *kind == "ServiceAccount");
-        let accounts = accounts.filter(|account| account.may_share_namespace(manifest));
-        let mut known = unused.iter().copied().chain(accounts).map(Manifest::name);
-        if let Some(near) = known.find(|near| is_typo(name, near)) {
-            found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
-            continue;
-        }
-        // Claims and accounts have no keys: the only one that nothing uses is meant. Most accounts are
-        // for another program, such as a Gateway, and some are made by Terraform.
-        if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..]) {
-            let message = format!("{missing}, and nothing uses {other}");
-            let finding = found.push(message, format!("write `{}`", other.name()));
-            finding.lower_if(*kind == "ServiceAccount", Severity::Note);
-            continue;
-        }
-        if missing_file(view, pods, reference, &unused, &mut found) {
-            continue;
-        }
-
+        let is_reported = missing(view, pods, reference, &unused, &mut found);
         // The object is not in the manifests, but its pods agree on its keys, except for one.
         let of_variable = reference.keys.first().zip(reference.variable);
-        let Some((key, variable)) = of_variable else { continue };
+        let Some((key, variable)) = of_variable.filter(|_| !is_reported) else { continue };
         let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
         if first != *key && !is_placeholder(first) && !is_placeholder(key) {
             let message = format!(

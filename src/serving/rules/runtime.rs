@@ -10,37 +10,35 @@ use crate::view::pods::{is_inside, script_at};
 /// Checks that the arguments of containers name variables that they have, in the form of Kubernetes, which
 /// leaves `$(NAME)` as it is where there is no such variable.
 pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
-    for template in view.templates.iter().filter(|template| !template.completed) {
-        for (container, path) in template.all_containers() {
-            let engine = template.engine.as_ref().filter(|engine| engine.path == path);
-            let (words, mut found) = (words(container), found.at(template.owner, path));
-            lost(&words, &mut found);
-            // Other programs and those of scripts may read the form themselves.
-            let judged = match (script_at(&words), engine) {
-                (Some(at), _) => words.get(at..=at),
-                (None, Some(engine)) if !is_shell(&words) => {
-                    other_forms((view, template, engine), &words, &mut found);
-                    Some(words.as_slice())
-                }
-                _ => None,
-            };
-            let all = judged.into_iter().flatten();
-            for (word, name) in all.flat_map(|word| references(word).map(move |n| (word, n))) {
-                let hint = "add it to `env`, or fix its name";
-                // A heredoc is for another program, and a function is a command.
-                let is_other = word.contains("<<") || word.contains(&format!("{name}()"));
-                if is_other || is_set(template, container, &name) {
-                    continue;
-                }
-                let what = format!("the container has no variable `{name}`");
-                if is_shell(&words) {
-                    let message =
-                        format!("{what}, so that the shell runs a command for `$({name})`");
-                    let source = "POSIX shell, command substitution";
-                    found.push(message, hint).why("the command is not found", source);
-                } else {
-                    found.push(format!("`{word}` stays as it is: {what}"), hint);
-                }
+    let whole = view.templates.iter().filter(|template| !template.completed);
+    for (template, container, path) in containers(whole) {
+        let engine = template.engine.as_ref().filter(|engine| engine.path == path);
+        let (words, mut found) = (words(container), found.at(template.owner, path));
+        lost(&words, &mut found);
+        // Other programs and those of scripts may read the form themselves.
+        let judged = match (script_at(&words), engine) {
+            (Some(at), _) => words.get(at..=at),
+            (None, Some(engine)) if !is_shell(&words) => {
+                other_forms((view, template, engine), &words, &mut found);
+                Some(words.as_slice())
+            }
+            _ => None,
+        };
+        let all = judged.into_iter().flatten();
+        for (word, name) in all.flat_map(|word| references(word).map(move |n| (word, n))) {
+            let hint = "add it to `env`, or fix its name";
+            // A heredoc is for another program, and a function is a command.
+            let is_other = word.contains("<<") || word.contains(&format!("{name}()"));
+            if is_other || is_set(template, container, &name) {
+                continue;
+            }
+            let what = format!("the container has no variable `{name}`");
+            if is_shell(&words) {
+                let message = format!("{what}, so that the shell runs a command for `$({name})`");
+                let source = "POSIX shell, command substitution";
+                found.push(message, hint).why("the command is not found", source);
+            } else {
+                found.push(format!("`{word}` stays as it is: {what}"), hint);
             }
         }
     }
@@ -97,15 +95,13 @@ fn other_forms((_, template, engine): Context<'_>, words: &[String], found: &mut
         let has = |form: &String| {
             words.iter().any(|word| {
                 let is_whole = |at: usize| form == &braced || at + form.len() == word.len();
-                let mut all = word.match_indices(form);
-                all.any(|(at, _)| is_whole(at) && !word[..at].ends_with('$'))
+                word.match_indices(form).any(|(at, _)| is_whole(at) && !word[..at].ends_with('$'))
             })
         };
         let used = [&braced, &plain].into_iter().find(|form| has(form));
-        if let Some(used) = used.filter(|_| !name.is_empty()) {
-            let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
-            found.push(message, format!("write `$({name})`"));
-        }
+        let Some(used) = used.filter(|_| !name.is_empty()) else { continue };
+        let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
+        found.push(message, format!("write `$({name})`"));
     }
 }
 
@@ -115,13 +111,12 @@ pub(crate) fn grace_period((_, template, engine): Context<'_>, found: &mut Repor
     let period = period.map_or(Some(30), Json::as_u64);
     let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { return };
     let both = seconds(hook).zip(period);
-    if let Some((sleep, period)) = both.filter(|(sleep, period)| sleep >= period) {
-        let message = format!(
-            "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
-        );
-        let hint = "raise `terminationGracePeriodSeconds` by the time that requests take";
-        found.below(".lifecycle.preStop", message, hint);
-    }
+    let Some((sleep, period)) = both.filter(|(sleep, period)| sleep >= period) else { return };
+    let message = format!(
+        "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
+    );
+    let hint = "raise `terminationGracePeriodSeconds` by the time that requests take";
+    found.below(".lifecycle.preStop", message, hint);
 }
 
 /// Returns how long a hook sleeps.
@@ -152,9 +147,8 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     }
     let cache = hub_cache(engine.container).and_then(|path| mount_of(engine.container, &path));
     let is_filled = |mount: &Json| {
-        let has_it = |one: &Json| {
-            list(one, "volumeMounts").iter().any(|other| other.get("name") == mount.get("name"))
-        };
+        let has_it =
+            |one| texts(one, "volumeMounts", "name").any(|name| name == text(mount, "name"));
         let mut others = template.all_containers().into_iter();
         others.any(|(one, _)| !std::ptr::eq(one, engine.container) && has_it(one))
     };
@@ -174,11 +168,11 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         found.push(message, "write `defaultMode: 0755` at the volume, or start it with `bash`");
     }
     // Python, tempfile: the engine does not start without a folder.
-    let mut mounts = list(engine.container, "volumeMounts").iter();
+    let mut mounts = texts(engine.container, "volumeMounts", "mountPath");
     if is_true(engine.container, "/securityContext/readOnlyRootFilesystem")
         && !template.completed
         && variable(engine.container, "TMPDIR").is_none()
-        && !mounts.any(|mount| ["/tmp", "/var/tmp"].contains(&text(mount, "mountPath")))
+        && !mounts.any(|path| ["/tmp", "/var/tmp"].contains(&path))
     {
         let message = "the root file system is read-only, and no volume is at /tmp";
         found.push(message, "mount an `emptyDir` at /tmp");
@@ -244,8 +238,7 @@ pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Repo
 
     let mut others = Vec::new();
     for init in list(template.spec, "initContainers") {
-        let commands = template.commands(init, &view.budget);
-        let commands = commands.unwrap_or_default();
+        let commands = template.commands(init, &view.budget).unwrap_or_default();
         let is_download = |words: &&Vec<String>| {
             let mut pairs = words.windows(2);
             pairs.any(|two| ["hf", "huggingface-cli"].contains(&&*two[0]) && two[1] == "download")
@@ -273,13 +266,12 @@ pub(crate) fn downloaded((view, template, engine): Context<'_>, found: &mut Repo
             others.extend(is_same.then(|| (text(init, "name"), folder)));
         }
     }
-    if let Some((init, folder)) = others.first() {
-        let message = format!(
-            "`HF_HUB_OFFLINE` is set, and the engine reads {read}, but init container `{init}` \
-             downloads `{model}` to {folder}"
-        );
-        found.push(message, "use the same `HF_HOME` in both");
-    }
+    let Some((init, folder)) = others.first() else { return };
+    let message = format!(
+        "`HF_HUB_OFFLINE` is set, and the engine reads {read}, but init container `{init}` \
+         downloads `{model}` to {folder}"
+    );
+    found.push(message, "use the same `HF_HOME` in both");
 }
 
 /// Checks that the engine sees the devices of its container, which are numbered from 0.

@@ -4,7 +4,6 @@ use super::set::is_of_unknown_kind;
 use super::transfer::bootstrap_port;
 use super::*;
 use crate::view::discovery::is_completed;
-use crate::view::labels_at;
 
 /// The labels of pods, or of other objects.
 pub(super) type Known<'v> = BTreeMap<&'v str, &'v str>;
@@ -115,11 +114,8 @@ impl Candidate<'_> {
         let mut open: Vec<u32> = list(self.spec, "containers").iter().flat_map(declared).collect();
         open.extend(self.template.and_then(Template::ports).unwrap_or_default());
         let names = self.port_names();
-        let is_open = |port: &&Json| match port
-            .get("targetPort")
-            .or(port.get("portNumber"))
-            .or(port.get("port"))
-        {
+        let ports = ["targetPort", "portNumber", "port"];
+        let is_open = |one: &&Json| match ports.iter().find_map(|key| one.get(key)) {
             Some(Json::String(name)) => names.contains(&name.as_str()),
             Some(number) => open.iter().any(|port| *number == *port),
             None => false,
@@ -193,55 +189,52 @@ impl Candidate<'_> {
     }
 }
 
-/// Returns what objects of a kind select from: pods or Services in the namespace of `near`, or in all
-/// namespaces, that may have these labels.
-fn candidates<'v>(
-    view: &'v View<'_>,
-    kind: &str,
-    wanted: &[Requirement<'v>],
-    near: Option<&Manifest>,
-) -> Vec<Candidate<'v>> {
-    let labels = || pairs(wanted).into_iter();
-    if kind == "ServiceMonitor" {
-        let of_service = |service: &'v Manifest| Candidate {
-            labels: labels_at(&service.json, "/metadata/labels").collect(),
-            owner: service,
-            template: None,
-            spec: service.spec(),
-        };
-        let services = view.index.services.candidates(labels(), near).into_iter();
-        return services.map(|number| of_service(&view.manifests[number])).collect();
-    }
-
-    let of_pods = |pods: &'v Template<'v>, template| Candidate {
-        labels: pods.labels.clone(),
-        owner: pods.manifest,
-        template,
-        spec: pods.spec,
-    };
-    let templates = view.index.templates.candidates(labels(), near).into_iter();
-    let templates = templates.map(|number| &view.templates[number]);
-    let pickers = view.index.pickers.candidates(labels(), near).into_iter();
-    let pickers = pickers.map(|number| of_pods(&view.pickers[number].pods, None));
-    templates.map(|template| of_pods(template, Some(template))).chain(pickers).collect()
-}
-
-/// Returns true if a selector is for pods in the manifests, near an object.
-pub(super) fn is_for_pods(view: &View<'_>, wanted: &[Requirement<'_>], near: &Manifest) -> bool {
-    !wanted.iter().all(Requirement::is_shared)
-        && !selected(view, near.kind(), wanted, Some(near)).is_empty()
-}
-
-/// Returns the candidates that a selector selects.
+/// Returns what a selector of an object of a kind selects: pods or Services in the namespace of `near`, or in
+/// all namespaces.
 pub(super) fn selected<'v>(
     view: &'v View<'_>,
     kind: &str,
     wanted: &[Requirement<'v>],
     near: Option<&Manifest>,
 ) -> Vec<Candidate<'v>> {
-    let mut all = candidates(view, kind, wanted, near);
+    let (labels, namespace) = (|| pairs(wanted), near.map_or("", Manifest::namespace));
+    let of_service = |service: &'v Manifest| Candidate {
+        labels: labels_at(&service.json, "/metadata/labels").collect(),
+        owner: service,
+        template: None,
+        spec: service.spec(),
+    };
+    let of_pods = |pods: &'v Template<'v>, template| Candidate {
+        labels: pods.labels.clone(),
+        owner: pods.manifest,
+        template,
+        spec: pods.spec,
+    };
+
+    let mut all: Vec<Candidate<'_>> = if kind == "ServiceMonitor" {
+        let services = view.index.services.find(labels(), namespace).into_iter();
+        services.map(|number| of_service(&view.manifests[number])).collect()
+    } else {
+        let pickers = view.index.pickers.find(labels(), namespace).into_iter();
+        let pickers = pickers.map(|number| of_pods(&view.pickers[number].pods, None));
+        let templates = view.labelled(labels(), namespace).into_iter();
+        templates.map(|template| of_pods(template, Some(template))).chain(pickers).collect()
+    };
     all.retain(|candidate| wanted.iter().all(|one| one.fits(&candidate.labels)));
     all
+}
+
+/// Returns what an object selects; nothing if its selector is not filled in.
+fn selected_by<'v>(view: &'v View<'_>, object: &'v Manifest) -> Vec<Candidate<'v>> {
+    let wanted = requirements(object.spec().get("selector"));
+    let all = selected(view, object.kind(), &wanted, near(object));
+    if wanted.is_empty() { Vec::new() } else { all }
+}
+
+/// Returns true if a selector is for pods in the manifests, near an object.
+pub(super) fn is_for_pods(view: &View<'_>, wanted: &[Requirement<'_>], near: &Manifest) -> bool {
+    !wanted.iter().all(Requirement::is_shared)
+        && !selected(view, near.kind(), wanted, Some(near)).is_empty()
 }
 
 /// Label of a namespace with its name, which Kubernetes sets.
@@ -269,11 +262,21 @@ pub(super) fn monitored<'v>(
 ) -> impl Iterator<Item = (&'v Manifest, Candidate<'v>)> {
     let kinds = ["PodMonitor", "PodMonitoring", "ServiceMonitor"];
     kinds.into_iter().flat_map(|kind| view.of_kind(kind)).flat_map(|(_, monitor)| {
-        let wanted = requirements(monitor.spec().get("selector"));
-        let kind = Some(monitor.kind()).filter(|_| !wanted.is_empty());
-        let selected = kind.map(|kind| selected(view, kind, &wanted, near(monitor)));
-        selected.into_iter().flatten().map(move |one| (monitor, one))
+        selected_by(view, monitor).into_iter().map(move |one| (monitor, one))
     })
+}
+
+/// Returns the port of a container that the endpoint of a monitor reads, which selects its pods or a Service.
+pub(super) fn read_port(
+    service: Option<&Manifest>,
+    endpoint: &Json,
+    container: &Json,
+) -> Option<u32> {
+    let port = ["port", "portNumber", "targetPort"].iter().find_map(|key| endpoint.get(key));
+    let Some(service) = service else { return port_number(container, port?) };
+    // ServiceMonitors name the port of the Service.
+    let mut ports = list(service.spec(), "ports").iter();
+    target_port(container, ports.find(|own| own.get("name") == port)?)
 }
 
 /// Returns the manifest whose namespace an object selects from; `None` for several namespaces.
@@ -284,10 +287,10 @@ fn near(object: &Manifest) -> Option<&Manifest> {
 /// Reports a Service that has the name of a workload, but no selector, where nothing sets its endpoints.
 fn without_selector(view: &View<'_>, owner: usize, service: &Manifest, found: &mut Found) {
     let is_named = |one: &Candidate<'_>| one.owner.name() == service.name();
-    let of_workload = candidates(view, "Service", &[], Some(service)).iter().any(is_named);
+    let of_workload = || selected(view, "Service", &[], Some(service)).iter().any(is_named);
     let has_endpoints = text(service.spec(), "type") == "ExternalName"
         || ["Endpoints", "EndpointSlice"].iter().any(|kind| view.of_kind(kind).next().is_some());
-    if of_workload && !has_endpoints {
+    if service.kind() == "Service" && !has_endpoints && of_workload() {
         let message = format!("{service} has no selector");
         found.push(owner, ".spec", message, "select the pods by their labels");
     }
@@ -303,15 +306,13 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
             let wanted = requirements(object.json.pointer(pointer));
             let near = near(object);
             if wanted.is_empty() {
-                if *kind == "Service" {
-                    without_selector(view, owner, object, found);
-                }
+                without_selector(view, owner, object, found);
                 continue;
             }
             if !selected(view, kind, &wanted, near).is_empty() {
                 continue;
             }
-            let mut all = candidates(view, kind, &[], near);
+            let mut all = selected(view, kind, &[], near);
             all.retain(|candidate| candidate.is_ours() || candidate.is_labelled_as(object));
             let spec = object.spec();
             let of_services = *kind == "ServiceMonitor";
@@ -391,20 +392,17 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
         ("ServiceMonitor", "endpoints", "monitoring", "Service has"),
     ] {
         for (owner, object) in view.of_kind(kind) {
-            let Some(spec) = object.json.get("spec") else { continue };
-            let wanted = requirements(spec.get("selector"));
-            let selected = selected(view, kind, &wanted, near(object));
+            let selected = selected_by(view, object);
             // Controllers add containers and ports to completed pods.
             let is_completed = |one: &Candidate<'_>| one.template.is_some_and(|t| t.completed);
-            if wanted.is_empty() || selected.is_empty() || selected.iter().any(is_completed) {
+            if selected.is_empty() || selected.iter().any(is_completed) {
                 continue;
             }
-            for (index, port) in list(spec, key).iter().enumerate() {
+            for (port, path) in items(object.spec(), key, ".spec") {
                 let by_target = kind == "Service" || text(port, "port").is_empty();
                 let inner =
                     if by_target && kind != "ServiceMonitor" { "targetPort" } else { "port" };
-                let path = format!(".spec.{key}[{index}].{inner}");
-                let mut found = found.at(owner, path).field(field);
+                let mut found = found.at(owner, format!("{path}.{inner}")).field(field);
                 if let Some(Json::String(name)) = port.get(inner)
                     && name.parse::<u32>().is_err()
                 {

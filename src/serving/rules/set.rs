@@ -47,25 +47,22 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         let hosts = list_or(route.spec(), "hostnames", &any_host);
         let to_pool =
             |rule: &&Json| texts(rule, "backendRefs", "kind").any(|kind| kind == "InferencePool");
-        for rule in list(route.spec(), "rules").iter().filter(to_pool) {
-            let matches = list_or(rule, "matches", &anything);
-            for parent in list(route.spec(), "parentRefs") {
-                let namespace = text_or(parent, "namespace", route.namespace());
-                let name = text(parent, "name");
-                let gateway = format!("{name} {}", text(parent, "sectionName"));
-                for host in hosts.iter().filter_map(Json::as_str) {
-                    for asked in matches.iter().map(condition) {
-                        let key = [namespace, &gateway, host, &asked].map(str::to_owned);
-                        let first = *seen.entry(key).or_insert(owner);
-                        if first != owner {
-                            let first = &view.manifests[first];
-                            let message = format!(
-                                "{first} and {route} both match `{asked}` on Gateway/{name}"
-                            );
-                            let hint = "give each model its own path, host or header";
-                            found.push(owner, ".spec.rules", message, hint);
-                        }
-                    }
+        let rules = list(route.spec(), "rules").iter().filter(to_pool);
+        let matches = rules.flat_map(|rule| list_or(rule, "matches", &anything));
+        let all = matches
+            .map(condition)
+            .flat_map(|asked| parents(route).map(move |parent| (asked.clone(), parent)));
+        for (asked, (parent, (name, namespace))) in all {
+            let gateway = format!("{name} {}", text(parent, "sectionName"));
+            for host in hosts.iter().filter_map(Json::as_str) {
+                let key = [namespace, &gateway, host, &asked].map(str::to_owned);
+                let first = *seen.entry(key).or_insert(owner);
+                if first != owner {
+                    let first = &view.manifests[first];
+                    let message =
+                        format!("{first} and {route} both match `{asked}` on Gateway/{name}");
+                    let hint = "give each model its own path, host or header";
+                    found.push(owner, ".spec.rules", message, hint);
                 }
             }
         }

@@ -105,19 +105,18 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let mut both = Vec::new();
     for (template, role) in [(prefill, "prefill"), (decode, "decode")] {
-        let Some((engine, flags)) = known(template, Program::Sglang) else { return };
-        if let Some(mode) = other_mode(flags, role) {
+        let Some(engine) = known(template, Program::Sglang) else { return };
+        if let Some(mode) = other_mode(&engine.flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
-            let finding = found.push(template.owner, &engine.path, message, hint);
-            finding.field(template.args_field());
+            found.push(template.owner, &engine.path, message, hint).field(template.args_field());
         }
-        both.push((engine, flags));
+        both.push(engine);
     }
 
-    let [(engine, first), (_, second)] = both.as_slice() else { return };
+    let [engine, other] = both[..] else { return };
     let flag = "disaggregation-transfer-backend";
-    let [one, other] = [first, second].map(|flags| flags.text_or(flag, "mooncake"));
+    let [one, other] = [engine, other].map(|one| one.flags.text_or(flag, "mooncake"));
     if let Some((one, other)) = differing(one, other) {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
         let hint = "use the same value for both";
@@ -128,10 +127,12 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let (flag, name) = ("disaggregation-bootstrap-port", "SGLANG_BOOTSTRAP_PORT");
     let Some(sidecar) = &decode.sidecar else { return };
     let Some(asked) = variable_or(sidecar.container, name, "8998") else { return };
-    let Some(port) = first.text_or(flag, "8998").filter(|port| *port != asked) else { return };
+    let Some(port) = engine.flags.text_or(flag, "8998").filter(|port| *port != asked) else {
+        return;
+    };
     // Some servers answer on their own port.
     let own = engine.ports().unwrap_or_default();
-    if first.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
+    if engine.flags.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
         let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
         let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
         found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
@@ -167,20 +168,19 @@ fn other_mode<'f>(flags: &'f Flags, role: &str) -> Option<&'f str> {
 pub(crate) fn router(view: &View<'_>, found: &mut Found) {
     let annotation = "sglang.ai/bootstrap-port";
     for template in &view.templates {
-        let Some((engine, flags)) = known(template, Program::Sglang) else { continue };
+        let Some(engine) = known(template, Program::Sglang) else { continue };
         let said = text(template.annotations, annotation).parse().ok();
-        let said = said.filter(|_| other_mode(flags, "prefill").is_none());
-        if let Some((said, own)) = differing(said, bootstrap_port(engine)) {
-            let message =
-                format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
-            let path = format!("{}.metadata.annotations", template.path);
-            found.push(template.owner, path, message, format!("write `{annotation}: \"{own}\"`"));
-        }
+        let said = said.filter(|_| other_mode(&engine.flags, "prefill").is_none());
+        let Some((said, own)) = differing(said, bootstrap_port(engine)) else { continue };
+        let message =
+            format!("annotation `{annotation}` of {template} is {said}, but its port is {own}");
+        let path = format!("{}.metadata.annotations", template.path);
+        found.push(template.owner, path, message, format!("write `{annotation}: \"{own}\"`"));
     }
 
     for (template, path, flags) in routers(view) {
-        discovered(view, template, &flags, &mut found.at(template.owner, &path));
-        selected(view, template, &flags, &mut found.at(template.owner, &path));
+        let mut found = found.at(template.owner, path);
+        selected(view, template, &flags, &mut found);
         for three in flags.raw.windows(3).filter(|three| three[0] == "--prefill") {
             let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
             let names = names_in(host.unwrap_or_default(), template.manifest.namespace());
@@ -191,89 +191,69 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             if is_closed(service, said) {
                 let message =
                     format!("{service} has no port {said}, the bootstrap port of prefill");
-                found.push(template.owner, &path, message, "add the port to the Service");
+                found.push(message, "add the port to the Service");
             }
             if service_port(service, said).is_some_and(is_moved) {
                 continue;
             }
-            let pods = view.behind(service).filter_map(|pods| known(pods, Program::Sglang));
-            let mut ports = pods.filter_map(|(engine, _)| bootstrap_port(engine));
-            if let Some(port) = ports.find(|port| *port != said) {
-                let message = format!(
-                    "router uses bootstrap port {said} of {service}, but prefill has {port}"
-                );
-                found.push(template.owner, &path, message, "write the port of prefill");
-            }
+            let engines = view.behind(service).filter_map(|pods| known(pods, Program::Sglang));
+            let mut ports = engines.filter_map(bootstrap_port);
+            let Some(port) = ports.find(|port| *port != said) else { continue };
+            let message =
+                format!("router uses bootstrap port {said} of {service}, but prefill has {port}");
+            found.push(message, "write the port of prefill");
         }
     }
 }
 
-/// Returns true if pods have all these labels.
-fn has_labels(pods: &Template<'_>, wanted: &[(&str, &str)]) -> bool {
-    wanted.iter().all(|(key, value)| pods.labels.get(key) == Some(value))
-}
+/// The flag with the namespace in which SGLang's router looks for pods: in all without it.
+const NAMESPACE: &str = "service-discovery-namespace";
 
-/// Returns the pods that may be in a namespace and have all these labels.
-fn labelled<'v, 'a>(
-    view: &'v View<'a>,
-    wanted: &[(&str, &str)],
-    namespace: &str,
-) -> impl Iterator<Item = &'v Template<'a>> {
-    let numbers = view.index.templates.candidates(wanted.iter().copied(), None).into_iter();
-    let pods = numbers.map(|number| &view.templates[number]);
-    pods.filter(move |pods| has_labels(pods, wanted) && pods.manifest.may_be_in(namespace))
-}
+/// Flags of routers with labels of pods, those of the namespace and its default, and the role of the pods: of
+/// SGLang, and of the production stack (parsers of their arguments).
+const SELECTORS: [(&str, &str, &str, Option<&str>); 4] = [
+    ("selector", NAMESPACE, "", None),
+    ("k8s-label-selector", "k8s-namespace", "default", None),
+    ("prefill-selector", NAMESPACE, "", Some("prefill")),
+    ("decode-selector", NAMESPACE, "", Some("decode")),
+];
 
-/// Checks that a router selects pods, if there are engines in the namespace where it looks for them.
-fn discovered(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
-    // Of SGLang, and of the production stack (parsers of their arguments).
-    for (flag, namespace, usual) in [
-        ("selector", "service-discovery-namespace", ""),
-        ("k8s-label-selector", "k8s-namespace", "default"),
-    ] {
-        let labels = flags.all(flag).into_iter().flat_map(|all| all.split(','));
+/// Checks that a router selects pods, if there are engines in the namespace where it looks for them, and
+/// for a role those that have it.
+fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
+    let mut of_prefill = Vec::new();
+    for (flag, namespace, usual, role) in SELECTORS {
+        let is_end = |c: char| c == ',' && role.is_none();
+        let labels = flags.all(flag).into_iter().flat_map(|all| all.split(is_end));
         let labels: Option<Vec<_>> = labels.map(|label| label.split_once('=')).collect();
         let labels = labels.filter(|labels| !labels.is_empty());
         let both = labels.zip(flags.text_or(namespace, usual));
         let Some((labels, namespace)) = both else { continue };
-        let is_open = |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
-        let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
-        if let Some((pods, _)) = near
-            && !labels.iter().any(is_open)
-            && labelled(view, &labels, namespace).next().is_none()
-        {
-            let message = format!("`--{flag}` of {router} selects no pods");
-            found.push(message, format!("write labels of pods, such as those of {pods}"));
-        }
-    }
-}
 
-/// Checks that the pods that a router selects for a role have it.
-fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
-    let labels = |role: &str| {
-        let all = flags.all(&format!("{role}-selector")).into_iter();
-        all.map(|label| label.split_once('=')).collect::<Option<Vec<_>>>().unwrap_or_default()
-    };
-    let [prefill, decode] = ["prefill", "decode"].map(labels);
-    // Without a namespace, the router looks into all.
-    let Some(namespace) = flags.text_or("service-discovery-namespace", "") else { return };
-    let both = [("prefill", &prefill), ("decode", &decode)];
-    for (role, wanted) in both.into_iter().filter(|(_, wanted)| !wanted.is_empty()) {
-        // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
-        let is_other = |pods: &&Template<'_>| {
-            role == "decode" && !prefill.is_empty() && has_labels(pods, &prefill)
+        let mut pods = view.labelled(labels.iter().copied(), namespace);
+        let Some(role) = role else {
+            let is_open =
+                |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
+            let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
+            let near = near.filter(|_| pods.is_empty() && !labels.iter().any(is_open));
+            if let Some((near, _)) = near {
+                let message = format!("`--{flag}` of {router} selects no pods");
+                found.push(message, format!("write labels of pods, such as those of {near}"));
+            }
+            continue;
         };
-        let pods = labelled(view, wanted, namespace).filter(|pods| !is_other(pods));
+        // Pods that both selectors select are for prefill (sglang_router, PodInfo::from_pod).
+        pods.retain(|one| of_prefill.is_empty() || !one.has_labels(of_prefill.iter().copied()));
+        of_prefill = labels;
         // One pod tells what is wrong.
-        let mut modes = pods
-            .filter_map(|pods| Some((pods, other_mode(known(pods, Program::Sglang)?.1, role)?)));
-        if let Some((pods, mode)) = modes.next() {
-            let message = format!(
-                "`--{role}-selector` of {router} selects {pods}, whose `--disaggregation-mode` is \
-                 `{mode}`"
-            );
-            found.push(message, format!("select the labels of {role} pods"));
-        }
+        let mut modes = pods.iter().filter_map(|pods| {
+            Some((pods, other_mode(&known(pods, Program::Sglang)?.flags, role)?))
+        });
+        let Some((pods, mode)) = modes.next() else { continue };
+        let message = format!(
+            "`--{flag}` of {router} selects {pods}, whose `--disaggregation-mode` is `{mode}`"
+        );
+        found.push(message, format!("select the labels of {role} pods"));
     }
 }
 
@@ -285,13 +265,11 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         // The sidecar's default (llm-d-router, pkg/sidecar/proxy/options.go).
         let Some(said) = sidecar.flags.text_or(flag, "nixlv2") else { continue };
 
-        let (name, usual) = match engine.program {
-            Program::Sglang => ("SGLang", "sglang"),
-            Program::Vllm => ("vLLM", "nixlv2"),
-            Program::HuggingFace | Program::Other => continue,
-        };
+        let Some(table) = engine.program.table() else { continue };
+        let (name, is_sglang) = (table.name, engine.program == Program::Sglang);
+        let usual = if is_sglang { "sglang" } else { "nixlv2" };
         let mut found = found.at(template.owner, &sidecar.path);
-        if (said == "sglang") != (engine.program == Program::Sglang) {
+        if (said == "sglang") != is_sglang {
             let message = format!("sidecar has `--kv-connector={said}`, but the engine is {name}");
             found.push(message, format!("write `--kv-connector={usual}`"));
             continue;
@@ -301,13 +279,12 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         // A connector whose protocol the sidecar does not have may be used with another proxy.
         let protocols: Option<Vec<&str>> = all.iter().map(|c| c.family?.2).collect();
         let protocols = protocols.filter(|protocols| !protocols.contains(&said));
-        if let Some(right) = protocols.as_ref().and_then(|protocols| protocols.first()) {
-            let message = format!(
-                "sidecar has `--kv-connector={said}`, but the engine transfers KV caches with {}",
-                text(&config, "kv_connector")
-            );
-            found.push(message, format!("write `--kv-connector={right}`"));
-        }
+        let Some([right, ..]) = protocols.as_deref() else { continue };
+        let own = text(&config, "kv_connector");
+        let message = format!(
+            "sidecar has `--kv-connector={said}`, but the engine transfers KV caches with {own}"
+        );
+        found.push(message, format!("write `--kv-connector={right}`"));
     }
 }
 
@@ -324,23 +301,28 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|(_, engine)| is_nixl(engine)) {
         taken_port(template, engine, found);
     }
-    let ends = view.pairs().into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-    for (template, partner) in ends {
-        let Some(engine) = &template.engine else { continue };
-        if is_nixl(engine) {
+    for (prefill, decode) in view.pairs() {
+        for pods in [prefill, decode] {
             // AIBrix' router tells decode pods the address of the prefill pod.
-            if template.manifest.group() != "orchestration.aibrix.ai" {
-                host(template, engine, found);
-            }
-            port((view, template, engine), partner, found);
+            let is_told = pods.manifest.group() == "orchestration.aibrix.ai";
+            let engine = pods.engine.as_ref().filter(|engine| !is_told && is_nixl(engine));
+            engine.into_iter().for_each(|engine| host(pods, engine, found));
         }
+        let engine = prefill.engine.as_ref().filter(|engine| is_nixl(engine));
+        let Some(port) = engine.and_then(|engine| side_port(engine.container)) else { continue };
+        // Decode pods connect to prefill pods.
+        let [client, server] = [decode, prefill].map(End::of_pods);
+        let what = "port PORT, the NIXL side channel of prefill";
+        let finding = report(view, (&client, &server), &[port], what, found);
+        finding.map(|finding| finding.code(Code::ServingTransfer));
     }
     shared_port(view, found);
 }
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let is_prefill = template.role() == Some("prefill");
-    let on_host = template.is_on_host();
+    // In the host's network the pod has the address of its node.
+    let own = if template.is_on_host() { "status.hostIP" } else { "status.podIP" };
     let what = match variable(engine.container, HOST) {
         // Decode pods connect to prefill pods.
         None if is_prefill => {
@@ -355,8 +337,7 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
             format!("`{address}` for all pods")
         }
         Some(Variable::Field("status.podIP" | "status.podIPs")) => return,
-        // In the host's network the pod has the address of its node.
-        Some(Variable::Field("status.hostIP")) if on_host => return,
+        Some(Variable::Field(field)) if field == own => return,
         Some(Variable::Field(field)) => format!("`{field}`, which is no address of the pod"),
         _ => return,
     };
@@ -365,17 +346,6 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let finding = found.push(template.owner, path, format!("`{HOST}` is {what}"), hint);
     // Decode connects to prefill; the other way only with bidirectional transfer.
     finding.lower_if(!is_prefill, Severity::Warning);
-}
-
-fn port((view, template, engine): Context<'_>, partner: &Template<'_>, found: &mut Found) {
-    let Some(number) = side_port(engine.container) else { return };
-    // Decode pods connect to prefill pods.
-    let [server, client] = [template, partner].map(End::of_pods);
-    if template.role() == Some("prefill") {
-        let what = "port PORT, the NIXL side channel of prefill";
-        let finding = report(view, (&client, &server), &[number], what, found);
-        finding.map(|finding| finding.code(Code::ServingTransfer));
-    }
 }
 
 /// Returns the port of the side channel; `None` if unknown.

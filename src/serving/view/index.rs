@@ -49,19 +49,23 @@ impl<'a> ByLabel<'a> {
         self.all.push(namespace, position);
     }
 
-    /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
-    /// the rarest of the labels `wanted`; without labels, of all things there.
-    pub(crate) fn candidates<'w>(
+    /// Returns the positions of the things that may be in a namespace and have these labels.
+    pub(crate) fn find<'w>(
         &self,
         wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
-        near: Option<&Manifest>,
+        namespace: &str,
     ) -> Vec<usize> {
-        let namespace = near.map_or("", Manifest::namespace);
         let positions =
             |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
         let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
+        let mut with: Vec<Vec<usize>> = with.collect();
         // Most manifests share labels such as `part-of`, which would make a rule look at all pods.
-        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
+        with.sort_by_key(Vec::len);
+        let Some((rarest, others)) = with.split_first() else {
+            return self.all.in_namespace(namespace);
+        };
+        let has = |position: &&usize| others.iter().all(|one| one.binary_search(position).is_ok());
+        rarest.iter().filter(has).copied().collect()
     }
 }
 

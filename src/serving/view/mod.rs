@@ -401,7 +401,7 @@ impl<'a> View<'a> {
     pub(super) fn services_selecting(&self, pods: &Template<'_>) -> Vec<Indexed<'a>> {
         let mut all = self.selecting("Service", &pods.labels, pods.manifest.namespace(), None);
         all.retain(|(_, service)| {
-            service.map("/spec/selector").is_some_and(|wanted| pods.has_labels(wanted))
+            service.map("/spec/selector").is_some_and(|wanted| pods.has_labels(pairs(wanted)))
         });
         all
     }
@@ -425,7 +425,7 @@ impl<'a> View<'a> {
     /// Returns the pods that a Service selects.
     pub(super) fn behind(&self, service: &Manifest) -> impl Iterator<Item = &Template<'a>> {
         let wanted = service.map("/spec/selector").filter(|wanted| !wanted.is_empty());
-        wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, service))
+        wanted.into_iter().flat_map(|wanted| self.labelled(pairs(wanted), service.namespace()))
     }
 
     /// Returns the templates of a manifest.
@@ -442,16 +442,14 @@ impl<'a> View<'a> {
         self.index.picking.get(&owner).map(|number| &self.pickers[*number])
     }
 
-    /// Returns the templates with these labels in the namespace of `near`.
-    pub(super) fn with_labels<'v>(
-        &'v self,
-        wanted: &serde_json::Map<String, Json>,
-        near: &Manifest,
-    ) -> impl Iterator<Item = &'v Template<'a>> {
-        let candidates = self.index.templates.candidates(pairs(wanted), Some(near)).into_iter();
-        candidates
-            .map(|number| &self.templates[number])
-            .filter(|template| template.has_labels(wanted))
+    /// Returns the templates with these labels that may be in a namespace.
+    pub(super) fn labelled<'w>(
+        &self,
+        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
+        namespace: &str,
+    ) -> Vec<&Template<'a>> {
+        let numbers = self.index.templates.find(wanted, namespace).into_iter();
+        numbers.map(|number| &self.templates[number]).collect()
     }
 
     /// Returns the pools with their indices.
@@ -462,7 +460,7 @@ impl<'a> View<'a> {
     /// Returns the templates that a pool selects.
     pub(super) fn selected(&self, pool: &Manifest) -> Vec<&Template<'a>> {
         let wanted = pool.map("/spec/selector/matchLabels");
-        wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, pool)).collect()
+        wanted.map(|wanted| self.labelled(pairs(wanted), pool.namespace())).unwrap_or_default()
     }
 
     fn picker(&self, owner: usize, manifest: &'a Manifest) -> Option<Picker<'a>> {

@@ -725,8 +725,11 @@ impl<'a> Template<'a> {
     }
 
     /// Returns true if the pods have all of these labels.
-    pub(crate) fn has_labels(&self, wanted: &serde_json::Map<String, Json>) -> bool {
-        wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
+    pub(crate) fn has_labels<'w>(
+        &self,
+        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
+    ) -> bool {
+        wanted.into_iter().all(|(key, value)| self.labels.get(key) == Some(&value))
     }
 
     /// Returns the pods of a spec, before their commands are parsed. `template` has the spec and the
