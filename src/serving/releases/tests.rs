@@ -36,6 +36,18 @@ fn related(table: &'static ProgramTable, image: &str, line: &str) -> Vec<Verdict
     relations::judge(table, release, &flags, &Json::Null)
 }
 
+/// Of a flag with several values the last occurrence counts, as in argparse.
+#[test]
+fn the_last_occurrence_has_all_values() {
+    for (line, values) in [
+        ("serve m --served-model-name a b", &["a", "b"][..]),
+        ("serve m --served-model-name a b --port 1 --served-model-name c", &["c"]),
+        ("serve m --served-model-name a --served-model-name b c", &["b", "c"]),
+    ] {
+        assert_eq!(Flags::of_engine(&words(line), None).all("served-model-name"), values, "{line}");
+    }
+}
+
 fn vllm(tag: &str, line: &str) -> Vec<Verdict> {
     engine_line(&VLLM, &format!("vllm/vllm-openai:{tag}"), line)
 }

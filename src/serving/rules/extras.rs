@@ -21,7 +21,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         let least = number(["minReplicas", "minReplicaCount"]);
         let most = number(["maxReplicas", "maxReplicaCount"]);
         // KServe takes 0 as no maximum.
-        let excludes = |(least, most): &(u64, u64)| least > most && *most > 0;
+        let excludes =
+            |(least, most): &(u64, u64)| least > most && *most > 0 && object.kind() != SCALERS[0];
         if let Some((least, most)) = least.zip(most).filter(excludes) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
             let path = pointer.replace('/', ".");
@@ -39,10 +40,10 @@ fn bounds(view: &View<'_>, found: &mut Found) {
         }
 
         // Kubernetes API, validateScalingRules: MaxPeriodSeconds, MaxStabilizationWindowSeconds.
+        // Types of autoscalers are checked with all others.
         for direction in ["scaleUp", "scaleDown"] {
-            let behaviors = ["behavior", "advanced/horizontalPodAutoscalerConfig/behavior"];
-            let rules = |at| Some((at, spec.pointer(&format!("/{at}/{direction}"))?));
-            let Some((at, rules)) = behaviors.into_iter().find_map(rules) else { continue };
+            let at = "advanced/horizontalPodAutoscalerConfig/behavior";
+            let Some(rules) = spec.pointer(&format!("/{at}/{direction}")) else { continue };
             let policies = list(rules, "policies").iter();
             let periods = policies.map(|policy| (policy, "periodSeconds", 1_800));
             let all = periods.chain([(rules, "stabilizationWindowSeconds", 3_600)]);

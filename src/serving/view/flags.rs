@@ -102,6 +102,8 @@ impl Flags {
             let name = flags.full_name(name, word.starts_with("--"));
             flags.is_open |= value.as_deref().is_some_and(is_unknown)
                 && names.is_some_and(|names| names.is_switch(&name));
+            // Those of an earlier occurrence do not count.
+            flags.more.retain(|(of, _)| *of != name);
             flags.list.push((name, value));
         }
 
