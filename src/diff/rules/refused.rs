@@ -46,8 +46,8 @@ pub(super) fn findings(context: &RuleContext<'_, '_>) -> Vec<Finding> {
     let forward = immutable(&id.kind, old, new, &shape);
     // An upgrade that is refused already needs no warning about its rollback.
     // The API server keeps the address of a Service, also `None`, if a manifest no longer has it.
-    let is_kept = context.edit.new.is_none() && shape == ["spec", "clusterIP"];
-    let back = immutable(&id.kind, new, old, &shape).filter(|_| forward.is_none() && !is_kept);
+    let is_kept = forward.is_some() || shape == ["spec", "clusterIP"];
+    let back = immutable(&id.kind, new, old, &shape).filter(|_| !is_kept);
     let stored = |old, new, of: &str| {
         let field = stored_default(&id.kind, old, new, &shape)?;
         Some(format!("{field}: stored by the API server for the {of} chart, and rejected"))

@@ -143,7 +143,7 @@ fn joined_capabilities(facts: Vec<Fact>) -> Vec<Fact> {
 /// Adds the finding about the PersistentVolumeClaims of a StatefulSet's pods that are no longer there.
 fn claims_of_ordinals(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
-    if pair.id.kind != "StatefulSet" || items(old, &["spec", "volumeClaimTemplates"]).is_empty() {
+    if items(old, &["spec", "volumeClaimTemplates"]).is_empty() {
         return;
     }
 

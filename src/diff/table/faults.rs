@@ -235,6 +235,53 @@ fn leaders_need_a_lock() {
     }
 }
 
+/// What a role of the cluster allows is not known, except for those that only delegate.
+#[test]
+fn leaders_may_have_a_lock_by_a_role_of_the_cluster() {
+    for (role, expected) in [
+        ("edit", &[][..]),
+        ("cluster-admin", &[]),
+        ("system:auth-delegator", &[LEASE]),
+        ("extension-apiserver-authentication-reader", &[LEASE]),
+    ] {
+        let others = vec![account(json!({})), binding("ClusterRoleBinding", "b", role, &["sa"])];
+        let spec = json!({"serviceAccountName": "sa"});
+        assert_eq!(
+            faults_of(json!({"args": ["--leader-elect"]}), spec, others),
+            expected,
+            "{role}"
+        );
+    }
+}
+
+#[test]
+fn autoscalers_need_requests() {
+    let cpu = || json!({"cpu": 1});
+    let none = || json!({});
+    for (resources, source, container, kind, expected) in [
+        (none(), "resource", "", "Utilization", true),
+        (none(), "resource", "", "AverageValue", false),
+        (json!({"requests": cpu()}), "resource", "", "Utilization", false),
+        (json!({"limits": cpu()}), "resource", "", "Utilization", false),
+        (json!({"requests": {"memory": "1Gi"}}), "resource", "", "Utilization", true),
+        (none(), "containerResource", "c", "Utilization", true),
+        (none(), "containerResource", "other", "Utilization", false),
+    ] {
+        let mut metric = json!({"name": "cpu", "target": {"type": kind}});
+        if !container.is_empty() {
+            metric["container"] = json!(container);
+        }
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
+        let spec = json!({"scaleTargetRef": target, "metrics": [{source: metric}]});
+        let scaler =
+            object("autoscaling/v2", "HorizontalPodAutoscaler", "h", json!({"spec": spec}));
+        let pods = pod(json!({"resources": resources}), json!({}));
+        let codes = codes(super::none(), Of::Objects(vec![scaler, pods]));
+        let is_found = codes.contains(&"autoscaling-without-request");
+        assert_eq!(is_found, expected, "{resources} {source} {container} {kind}");
+    }
+}
+
 #[test]
 fn leader_election_is_turned_on_in_many_spellings() {
     for (container, elects) in [

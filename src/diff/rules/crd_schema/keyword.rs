@@ -132,9 +132,7 @@ impl KeywordChange<'_> {
             }
             "exclusiveMinimum" | "exclusiveMaximum" => {
                 let bound = if keyword == "exclusiveMinimum" { "minimum" } else { "maximum" };
-                // With another bound, the finding of the bound is about both.
-                let is_same = self.before.get(bound) == self.after.get(bound);
-                match is_same && self.is_narrower(bound) {
+                match self.is_narrower(bound) {
                     true => (&RANGE, format!("new {keyword}, the bound is not allowed")),
                     false => (&LOOSENED, format!("new {keyword}, all values stay valid")),
                 }

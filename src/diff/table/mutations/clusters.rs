@@ -441,7 +441,10 @@ fn objects() -> Vec<Mutation> {
         ))]),
         breaking(
             "fewer pods of a StatefulSet that deletes their claims",
-            vec![set("StatefulSet/spec/replicas", json!(1))],
+            vec![
+                set("StatefulSet/spec/replicas", json!(1)),
+                set("StatefulSet/spec/template/metadata/labels/a", json!("b")),
+            ],
             "data-removed",
             "the claims are deleted with their data",
         )
@@ -455,11 +458,39 @@ fn objects() -> Vec<Mutation> {
         ]),
         risky(
             "no pods of a StatefulSet that keeps their claims, instead of others",
-            vec![set("StatefulSet/spec/ordinals", json!({"start": 3}))],
+            vec![
+                set("StatefulSet/spec/ordinals", json!({"start": 3})),
+                set("StatefulSet/spec/template/metadata/labels/a", json!("b")),
+            ],
             "volume-claim-unused",
             "the new pods have other claims",
         )
         .from(vec![stateful()]),
+        info(
+            "other ordinals of a StatefulSet without pods",
+            vec![set("StatefulSet/spec/ordinals", json!({"start": 3}))],
+            "field-changed",
+            "there are no claims",
+        )
+        .from(vec![stateful(), set("StatefulSet/spec/replicas", json!(0))]),
+        breaking(
+            "no pods of a StatefulSet",
+            vec![set("StatefulSet/spec/replicas", json!(0))],
+            "replicas-zero",
+            "nothing runs",
+        )
+        .from(vec![stateful()]),
+        risky(
+            "fewer pods of a StatefulSet without claims",
+            vec![set("StatefulSet/spec/replicas", json!(1))],
+            "replicas-lowered",
+            "there are no claims",
+        )
+        .from(vec![
+            stateful(),
+            set("StatefulSet/spec/replicas", json!(3)),
+            unset("StatefulSet/spec/volumeClaimTemplates"),
+        ]),
         info(
             "more pods of a StatefulSet",
             vec![set("StatefulSet/spec/replicas", json!(2))],

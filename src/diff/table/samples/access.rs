@@ -116,6 +116,21 @@ pub(super) fn permissions() -> Vec<Sample> {
             grants(&each_verb),
             in_cluster("cluster-admin"),
         ),
+        objects(
+            "cluster-admin in place of a URL",
+            grants(&[urls(&["/a"])]),
+            in_cluster("cluster-admin"),
+        ),
+        objects(
+            "a Role that is called like a role of the cluster",
+            Vec::new(),
+            vec![binding("RoleBinding", "c", "cluster-admin", &["sa"])],
+        ),
+        objects(
+            "a user with a namespace",
+            for_subject(account("a")),
+            for_subject(json!({"kind": "User", "name": "u", "namespace": "other"})),
+        ),
         objects("a role of the cluster in place of one", grants(&each_verb), in_cluster("edit")),
         objects(
             "a role for delegation in place of one",

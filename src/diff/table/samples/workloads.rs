@@ -32,6 +32,9 @@ pub(super) fn pods() -> Vec<Sample> {
         pod_spec(json!({"affinity": {"nodeAffinity": affinity}}))
     };
     let term = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "In", "values": ["a", "b", "c", "d"]}]});
+    let unknown = |title, old: Json, new: Json| {
+        pair(title, [pod_spec(json!({"x": old})), pod_spec(json!({"x": new}))])
+    };
     let long = |end: &str| {
         container(json!({"lifecycle": {"preStop": {"exec": {"command": ["x".repeat(90) + end]}}}}))
     };
@@ -46,6 +49,10 @@ pub(super) fn pods() -> Vec<Sample> {
         ),
         pair("a first term for nodes", [pod_spec(json!({})), terms(json!([term("a")]))]),
         pair("two ends of a long text", [long("a"), long("b")]),
+        unknown("a number as a text", json!("80"), json!(80)),
+        unknown("another long text", json!("a".repeat(90)), json!("b".repeat(90))),
+        unknown("a map in place of a long text", json!("a".repeat(90)), json!({"b": 1})),
+        unknown("a long text in a list", json!(["a"]), json!(["a", "b".repeat(90)])),
         pair("Docker Hub by its name", [image("a:1"), image("docker.io/library/a:1")]),
         pair("an image of an init container", [init("r.io/i:1"), init("r.io/i:2")]),
         pair("a registry with a port", [image("r.io:5000/a:1"), image("r.io:5000/a:2")]),
