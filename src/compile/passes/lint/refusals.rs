@@ -294,7 +294,8 @@ fn strategy(faults: &mut Faults<'_>) {
 
 /// Checks the pods of a workload.
 ///
-/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
+/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`, `….volumes[0].name: Invalid value:
+/// "a_b": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'`,
 /// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
 fn pods(faults: &mut Faults<'_>) {
     let object = faults.object;
@@ -309,6 +310,9 @@ fn pods(faults: &mut Faults<'_>) {
 
     let mut volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
     faults.twice(&format!("{base}.volumes"), "volume", volumes.iter().copied());
+    for volume in volumes.iter().filter(|name| !is_label(name)) {
+        faults.add(format!("{base}.volumes"), format!("has a volume with invalid name `{volume}`"));
+    }
     let claims = list(object.at(&["spec", "volumeClaimTemplates"])).iter();
     volumes.extend(claims.filter_map(|claim| claim.at(&["metadata", "name"])?.as_str()));
     let policies: &[&str] = match object.kind() {
@@ -404,6 +408,8 @@ const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 /// `env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nam": error converting fieldPath`,
 /// `env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.example.com/gpu": supported
 /// values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", …`,
+/// `securityContext: Invalid value: …: cannot set `allowPrivilegeEscalation` to false and `privileged` to
+/// true`,
 /// `livenessProbe.successThreshold: Invalid value: 2: must be 1`,
 /// `readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for
 /// readinessProbes`,
@@ -416,6 +422,14 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
     if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
         faults.add(path, format!("has container `{name}` without an image"));
+    }
+
+    let of_context = |key: &str| container.at(&["securityContext", key]);
+    if of_context("privileged") == Some(&Value::Bool(true))
+        && of_context("allowPrivilegeEscalation") == Some(&Value::Bool(false))
+    {
+        let what = "has a privileged container with allowPrivilegeEscalation false";
+        faults.add(format!("{path}.securityContext"), what);
     }
 
     for (path, port) in items(path, container, "ports") {
