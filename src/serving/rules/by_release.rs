@@ -82,8 +82,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
         judged.extend(placed(code, template.owner, &sidecar.path, field, found));
     }
-    // Of pickers that a controller creates, only the configuration is judged.
-    for picker in &view.pickers {
+    for picker in view.all_pickers() {
         let (path, found) = (format!("{}.args", picker.path), flags_of(view, picker));
         judged.extend(placed(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found));
     }

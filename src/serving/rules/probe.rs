@@ -16,7 +16,7 @@ pub(super) fn http_probes<'e>(
 }
 
 /// Returns the flags of an engine with a server, if all are known.
-fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
+pub(super) fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
     let is_known = matches!(engine.program, Program::Vllm | Program::Sglang);
     engine.known_flags().filter(|_| is_known && !engine.is_headless())
 }
@@ -156,7 +156,12 @@ pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
     }
 }
 
-fn answers((_, template, engine): Context<'_>, probe: (&str, &Json), mut found: Reporter<'_>) {
+/// Checks that an engine answers a request with this name.
+pub(super) fn answers(
+    (_, template, engine): Context<'_>,
+    probe: (&str, &Json),
+    mut found: Reporter<'_>,
+) {
     let ((name, get), flags) = (probe, &engine.flags);
     let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
