@@ -56,7 +56,9 @@ pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
         let Some(target) = policy.spec().get("targetRef") else { continue };
         let (kind, name) = (text(target, "kind"), text(target, "name"));
         let mut found = found.at(owner, ".spec");
-        if view.named(kind, name, policy).is_none() {
+        // Imports of other clusters have the names of what they import.
+        let is_here = ["InferencePool", "Service"].contains(&kind);
+        if is_here && view.named(kind, name, policy).is_none() {
             let others = view.of_kind("Service").chain(view.pools()).map(|(_, other)| other);
             let mut others = others.filter(|other| other.may_share_namespace(policy));
             let is_meant = |other: &&Manifest| {
@@ -72,7 +74,7 @@ pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
         let Some(check) = config.get("httpHealthCheck") else { continue };
         let mut found = found.inside(".default.config.httpHealthCheck");
         let get = json!({"path": check.get("requestPath"), "port": check.get("port")});
-        for pods in behind(view, policy, target) {
+        for pods in behind(view, policy, target).into_iter().filter(|_| is_here) {
             let open = pods.ports().unwrap_or_default();
             let port = number(check, "port").filter(|port| !open.contains(port));
             if let Some(port) = port.filter(|_| !open.is_empty()) {

@@ -15,9 +15,18 @@ const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 /// KServe's service, whose CRD has the types of pods.
 const SERVICE: &str = "LLMInferenceService";
 
-/// Returns the pods of all objects.
+/// Returns the pods of pickers, those with an engine or a sidecar, and those that are whole, or of Ray. Other
+/// controllers may have containers with fields of their own.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
-    view.templates.iter().chain(view.pickers.iter().map(|picker| &picker.pods))
+    let is_known = |one: &&Template<'_>| {
+        one.engine.is_some() || one.sidecar.is_some() || !one.completed || is_of_ray(one)
+    };
+    let pickers = view.pickers.iter().map(|picker| &picker.pods);
+    view.templates.iter().filter(is_known).chain(pickers)
+}
+
+fn is_of_ray(pods: &Template<'_>) -> bool {
+    pods.manifest.group() == "ray.io"
 }
 
 /// Checks the sizes of claims. Bundles ship none, so that their types are not known.
@@ -216,7 +225,7 @@ fn refused(
 /// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds,
 /// KubeRay only with mounts of its own.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
-    for pods in pods(view).filter(|pods| !pods.completed || pods.manifest.group() == "ray.io") {
+    for pods in pods(view).filter(|pods| !pods.completed || is_of_ray(pods)) {
         let mut volumes: Vec<&str> = texts(pods.spec, "volumes", "name").collect();
         // A workload claims these for each pod.
         let maps = maps(&pods.manifest.json).into_iter();

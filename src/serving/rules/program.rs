@@ -110,7 +110,8 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         // llm-d-router, core metrics.
         let said = template.labels.get("llm-d.ai/engine-type").copied();
         let own = engine.program.table().map(|own| own.key);
-        if let Some((said, own)) = differing(said, own).filter(|(said, _)| !is_placeholder(said)) {
+        let is_known = |(said, _): &(&str, &str)| engines().iter().any(|one| one.key == *said);
+        if let Some((said, own)) = differing(said, own).filter(is_known) {
             let message = format!("{template} runs {own}, but has the engine type `{said}`");
             let path = format!("{}.metadata.labels", template.path);
             let hint = format!("write `llm-d.ai/engine-type: {own}`");

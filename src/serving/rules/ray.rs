@@ -115,8 +115,9 @@ fn model(model: &Json, devices: u32, found: &mut Reporter<'_>) {
     }
     let mut verdicts = argparse::judge(&VLLM, Release::Unknown, &flags.raw, false);
     verdicts.extend(relations::judge(&VLLM, Release::Unknown, &flags, &Json::Null));
-    // Images of Ray name no release of vLLM.
-    for verdict in verdicts.into_iter().filter(|one| one.kind == Kind::Refused) {
+    // Images of Ray name no release of vLLM, and not all arguments are flags.
+    verdicts.retain(|one| one.kind == Kind::Refused && one.hint != "remove it");
+    for verdict in verdicts {
         found.push(verdict.message, verdict.hint);
     }
 

@@ -311,7 +311,8 @@ pub(crate) fn interfaces((_, template, container): ContainerContext<'_>, found: 
     let said = |key: &str| of_all.iter().find_map(|all| all.get(key)?.as_str());
     let listed = said("networking.gke.io/interfaces");
     let listed = listed.and_then(|text| serde_json::from_str::<Json>(text).ok());
-    let has_networks = said("k8s.v1.cni.cncf.io/networks").is_some();
+    let keys = of_all.iter().filter_map(|all| all.as_object()).flat_map(serde_json::Map::keys);
+    let has_networks = keys.into_iter().any(|key| key.contains("cni"));
     let is_there = |name: &str| match &listed {
         Some(Json::Array(all)) => {
             all.iter().any(|one| text(one, "interfaceName").starts_with(name))
@@ -329,7 +330,10 @@ pub(crate) fn interfaces((_, template, container): ContainerContext<'_>, found: 
         };
         if let Some(missing) = all.find(is_missing).filter(|_| name.ends_with("_IFNAME")) {
             let message = format!("`{name}` is `{missing}`, which no annotation adds to the pod");
-            found.below(".env", message, "write an interface of the pod, or annotate its networks");
+            let hint = "write an interface of the pod, or annotate its networks";
+            // Multus may add networks to all pods.
+            let finding = found.below(".env", message, hint);
+            finding.lower_if(listed.is_none(), Severity::Warning);
         }
     }
 }

@@ -213,6 +213,8 @@ pub(super) fn rows() -> Vec<Row> {
     row("a claim of KServe", none(), none(), [kserve("pvc://chat-models", "", &none()), vec![claim("chat-models", "ReadWriteMany")]].concat(), sound);
     row("a claim of KServe on one node", none(), none(), [kserve("pvc://chat-models/a", "", &none()), vec![claim("chat-models", "ReadWriteOnce")]].concat(), refused("is for pods of one node"));
     row("another claim of KServe", none(), none(), [kserve("pvc://chat", "", &none()), vec![claim("chats", "ReadWriteMany")]].concat(), refused("but PersistentVolumeClaim/chats is"));
+    let values = json!({"containers": [{"name": "own", "image": {"tag": 1}, "resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 2}}}]});
+    row("values of a chart", none(), none(), vec![object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "own", &json!({"spec": {"values": values}}))], ("!", "HelmRelease/own"));
     row("a capability", json!({"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}}), none(), vec![], sound);
     row("a capability of Linux", json!({"securityContext": {"capabilities": {"add": ["CAP_IPC_LOCK"]}}}), none(), vec![], refused("there is no capability `CAP_IPC_LOCK`"));
     row("privileged", json!({"securityContext": {"privileged": true}}), none(), vec![], sound);
@@ -229,6 +231,7 @@ pub(super) fn rows() -> Vec<Row> {
     for (about, fields, expected) in [
         ("a model", json!({"engine_kwargs": {"max_model_len": 4096, "gpu_memory_utilization": 0.9}}), sound),
         ("a share of memory", json!({"engine_kwargs": {"gpu_memory_utilization": 90}}), of_ray("`--gpu-memory-utilization`")),
+        ("an argument of no flag", json!({"engine_kwargs": {"zzz": 1}}), sound),
         ("a misspelt argument", json!({"engine_kwargs": {"max_model_length": 4096}}), of_ray("`--max_model_length`")),
         ("a misspelt field", json!({"engine_kwarg": {}}), of_ray("no field `engine_kwarg`")),
         ("four devices", json!({"engine_kwargs": {"tensor_parallel_size": 2}, "deployment_config": {"num_replicas": 2}}), sound),
@@ -274,6 +277,7 @@ pub(super) fn rows() -> Vec<Row> {
         ("others", "^lo", gke("eth0"), sound),
         ("another interface", "eth1", gke("eth0"), missing),
         ("one of Multus", "net1", annotated("k8s.v1.cni.cncf.io/networks", "rdma"), sound),
+        ("one of a webhook", "net1", annotated("cni.spidernet.io/rdma-resource-inject", "rdma"), sound),
         ("none of Multus", "net1", none(), missing),
         ("one of the node", "net1", pods(&json!({"hostNetwork": true, "dnsPolicy": "ClusterFirstWithHostNet"})), sound),
     ] {
@@ -316,6 +320,7 @@ pub(super) fn rows() -> Vec<Row> {
     row("a policy", none(), none(), policy(health, &none(), &check("/health", 8000)), sound);
     row("a policy without a port", none(), none(), policy(health, &none(), &json!({"requestPath": "/health"})), sound);
     row("a target elsewhere", none(), none(), policy(backend, &json!({"name": "others"}), &none()), sound);
+    row("an import", none(), none(), policy(health, &json!({"kind": "ServiceImport"}), &none()), sound);
     row("a misspelt target", none(), none(), policy(backend, &json!({"name": "chatt"}), &none()), of_gateway("which does not exist"));
     row("another kind of target", none(), none(), policy(health, &json!({"kind": "InferencePool"}), &none()), of_gateway("which does not exist"));
     row("another port", none(), none(), policy(health, &none(), &check("/health", 9003)), of_gateway("uses port 9003, but Deployment/chat listens on 8000"));
@@ -358,6 +363,7 @@ pub(super) fn rows() -> Vec<Row> {
     row("one page size", none(), none(), sglang("--page-size=64"), ("!", "`--page-size`"));
     row("two page sizes", none(), none(), sglang("--page-size=32"), ("serving-pair", "`--page-size` is `32` for prefill"));
     row("its engine type", none(), json!({"spec": {"template": {"metadata": {"labels": {"llm-d.ai/engine-type": "vllm"}}}}}), vec![], sound);
+    row("an engine type of others", none(), json!({"spec": {"template": {"metadata": {"labels": {"llm-d.ai/engine-type": "vllm-grpc"}}}}}), vec![], sound);
     row("another engine type", none(), json!({"spec": {"template": {"metadata": {"labels": {"llm-d.ai/engine-type": "sglang"}}}}}), vec![], ("serving-engine-flags", "runs vllm, but has the engine type `sglang`"));
     let discovers = |namespace: &'static str| router(&["--service-discovery=k8s", "--k8s-label-selector=app=chat", "--k8s-namespace", namespace]);
     row("a namespace", none(), none(), discovers("models"), sound);
