@@ -108,7 +108,8 @@ impl<'m> Sources<'m> {
         for variable in &mut variables {
             let reference = variable.pointer("/valueFrom/configMapKeyRef");
             let value = reference.and_then(|one| self.data(one)?.get(text(one, "key")));
-            if let Some(value) = value {
+            // The API server rejects other values, which is reported at the ConfigMap.
+            if let Some(value) = value.filter(|value| value.is_string()) {
                 *variable = json!({"name": variable.get("name"), "value": value});
             }
         }

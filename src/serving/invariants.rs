@@ -266,6 +266,8 @@ invariants! {
     ServingRay Error "engine.image"
         "lws#835" |view, found| of_containers(view, found, rules::join::ray), "the command is not found";
         "Ray, check of versions" rules::join::ray_releases, "the workers do not join";
+    ServingRay Error "topology"
+        "Ray docs, Serve and models" rules::ray::clusters, "Ray does not start all replicas of the application";
     ServingStartup Error "topology"
         "lws#135" rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology"
@@ -327,13 +329,19 @@ invariants! {
         "huggingface_hub, cache of models" |view, found| each(view, found, rules::runtime::downloaded), "the engine does not find its files";
     ServingDevices Error "engine.env"
         "CUDA, device plugins" |view, found| each(view, found, rules::runtime::visible_devices), "the engine finds no device";
+    ServingJoin Error "engine.env"
+        "NCCL and Gloo, network interfaces" |view, found| of_containers(view, found, rules::runtime::interfaces), "ranks do not find each other";
     ServingPod Error "engine"
         "GKE docs, Cloud Storage FUSE" rules::runtime::buckets, "the pod does not start";
     ServingSelector Error "name"
         "Kubernetes API, Services" rules::selector::ports, "connections fail";
+    ServingSelector Warning "pod"
+        "Kubernetes docs, inter-pod affinity" rules::selector::affinity, "the pod stays Pending";
+    ServingSelector Error "name"
         "Kubernetes API, selectors" rules::selector::nothing, "the object has no effect, without an error";
     ServingGateway Error "route"
         "Gateway API, ParentReference and BackendRef" rules::gateway::routes, "the route has no effect";
+        "GKE docs, policies of Gateways" rules::gateway::policies, "the policy has no effect, or the load balancer takes no pod for healthy";
     ServingGateway Error "network-policy"
         "Kubernetes API, NetworkPolicies" rules::network_policy::connections, "requests do not reach the pods";
     ServingPickerFlags Error "epp.flags"
@@ -348,6 +356,8 @@ invariants! {
         "llm-d-router chart, DestinationRule" rules::extras::destination, "Istio does not trust the picker";
     ServingSelector Error "name"
         "Kubernetes docs, Services" |view, found| of_containers(view, found, rules::addresses::ports), "connections fail";
+    ServingSelector Error "epp.config"
+        "Kubernetes docs, Services" rules::addresses::of_pickers, "connections fail";
     ServingAddress Error "pod"
         "Kubernetes docs, DNS for pods" |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
     ServingPod Error "engine.env"

@@ -32,9 +32,16 @@ pub fn check_files(
         let kinds = list(&kinds.into_iter().collect::<Vec<&str>>());
         let among = if kinds.is_empty() { kinds } else { format!(" among {kinds}") };
         let message = format!("no model server, InferencePool or endpoint picker{among}");
-        let hint =
-            "checked are vLLM, SGLang, KServe's server and its services; render charts first";
-        return diagnostics.fail(Diagnostic::error(Code::ServingNothing, message).hint(hint));
+        let mut diagnostic = Diagnostic::error(Code::ServingNothing, message).hint(
+            "checked are vLLM, SGLang, KServe's server and its services; render charts first",
+        );
+        // Their pods may be in other files, with which they are checked.
+        let is_part = manifests.iter().any(|one| NAMES.serving_parts.contains(&one.kind()));
+        if is_part {
+            diagnostic.severity = Severity::Note;
+        }
+        diagnostics.push(diagnostic);
+        return is_part.then_some(Checked { objects: 0, errors: 0, warnings: 0 });
     }
 
     // Notes on what was not read do not count.

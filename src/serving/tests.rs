@@ -6,6 +6,7 @@ mod defects;
 mod engines;
 mod groups;
 mod kserve;
+mod objects;
 mod pickers;
 mod pods;
 mod policies;

@@ -107,6 +107,18 @@ fn what_cannot_be_checked_is_exit_code_2() {
     insta::assert_snapshot!(shown);
 }
 
+/// The pods of an autoscaler may be in another file.
+#[test]
+fn parts_without_a_server_are_a_note() {
+    let case = Case::new();
+    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n\
+        spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}}\n";
+    case.write("scaler.yaml", scaler);
+    let seen = case.run(&["check-serving", "scaler.yaml"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(seen.text().contains("note[serving-nothing]"), "{}", seen.text());
+}
+
 /// A file of half a kilobyte must not fill the machine: the limits of memory and time are those of
 /// every run.
 /// Templates are not YAML: one error for a chart in place of one for each of its files.

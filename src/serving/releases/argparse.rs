@@ -266,7 +266,7 @@ impl<'t> Line<'t> {
         let by_alias = || self.table.owners(name).first().copied();
         let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
         let index = self.judge.index();
-        let instead = known.and_then(|known| self.table.instead(known, index));
+        let instead = self.table.instead(known.unwrap_or(bare), index);
 
         let is_later = self.judge.release == Release::Later;
         let verdict = match known.filter(|known| self.table.flags.has(known, index)) {
@@ -412,7 +412,11 @@ pub(super) fn fault(spec: &Flag, value: &str) -> Option<String> {
     let choices: Vec<String> = spec.choices.iter().map(as_text).collect();
     let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
     let is_known = choices.contains(&folded.as_deref().unwrap_or(value));
-    (!is_known).then(|| suggest::hint(value, &choices, "values"))
+    // Of numbers none is nearer in its digits.
+    (!is_known).then(|| match is_integer {
+        true => format!("known values: {}", suggest::list(&choices)),
+        false => suggest::hint(value, &choices, "values"),
+    })
 }
 
 /// Returns true for integers such as `32k`, `1K` or `2.5m`: a decimal number with k, m, g or t for

@@ -24,6 +24,10 @@ pub(crate) struct Names {
     /// Capabilities that pods may add (Pod Security Standards, baseline); the first one also if they are
     /// restricted.
     pub(crate) capabilities: Vec<&'static str>,
+    /// Fields of a model of Ray Serve (Ray, LLMConfig, which accepts no others).
+    pub(crate) ray_models: Vec<&'static str>,
+    /// Kinds that are part of serving a model, whose pods may be in other files.
+    pub(crate) serving_parts: Vec<&'static str>,
     /// Names in commands and images of the routers of SGLang and of vLLM's production stack.
     pub(crate) routers: Vec<&'static str>,
     /// Accelerator resources.

@@ -288,7 +288,8 @@ fn replacements_are_of_known_flags() {
         for (name, instead) in names {
             let has = |flag: &str| match key.as_str() {
                 "vllm" => VLLM.flags.find(flag).is_some(),
-                "sglang" => SGLANG.flags.find(flag).is_some(),
+                // Names of vLLM's flags are replaced, too.
+                "sglang" => SGLANG.flags.find(flag).or(VLLM.flags.find(flag)).is_some(),
                 "picker-llm-d" => LLM_D.program.flags.find(flag).is_some(),
                 "picker-gie" => GIE.program.flags.find(flag).is_some(),
                 // Fields of the former API.

@@ -205,8 +205,9 @@ impl<'t> Judge<'t> {
         let program = self.program;
         if range.is_some() {
             let which = self.releases.describe(&has_all);
+            let have = if which.contains(' ') { "have" } else { "has" };
             let message = format!(
-                "the image does not name its version of {program}; only {which} have {names}"
+                "the image does not name its version of {program}; only {which} {have} {names}"
             );
             self.push(Kind::Depends, "", message, CHECK_VERSION);
         } else {

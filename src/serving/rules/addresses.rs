@@ -23,7 +23,7 @@ fn addresses(text: &str) -> Vec<Address> {
         for (text, is_url) in urls.chain(words) {
             let text = text.split(|c| !is_inside(c)).next().unwrap_or_default();
             let (host, port) = text.split_once(':').unwrap_or((text, ""));
-            if !host.is_empty() && (is_url || host.contains('.')) {
+            if !host.is_empty() && (is_url || host.contains('.') || port.len() > 2) {
                 found.push((host.to_owned(), port.parse().ok()));
             }
         }
@@ -100,13 +100,29 @@ pub(crate) fn ports((view, template, container): ContainerContext<'_>, found: &m
         }
         let is_own = host == manifest.name() && manifest.kind() == "Pod"
             || aliases().any(|alias| strings(alias, "hostnames").any(|alias| alias == host));
-        let service = service_at(view, &host, manifest.namespace()).filter(|_| !is_own);
-        let (Some(service), Some(port)) = (service, port) else { continue };
-        if is_closed(service, port) {
-            let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
-            let ports = ports.map(Json::to_string).collect::<Vec<String>>().join(", ");
-            let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");
-            found.push(message, "add the port to the Service, or write one that it has");
+        if !is_own {
+            closed(view, (host, port), manifest, found);
+        }
+    }
+}
+
+/// Reports an address of a Service in the manifests that does not have its port.
+fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &mut Reporter<'_>) {
+    let both = service_at(view, &host, manifest.namespace()).zip(port);
+    if let Some((service, port)) = both.filter(|(service, port)| is_closed(service, *port)) {
+        let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
+        let ports = ports.map(Json::to_string).collect::<Vec<String>>().join(", ");
+        let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");
+        found.push(message, "add the port to the Service, or write one that it has");
+    }
+}
+
+/// Checks that Services in the manifests have the ports of the addresses that configurations of pickers name.
+pub(crate) fn of_pickers(view: &View<'_>, found: &mut Found) {
+    for picker in view.all_pickers() {
+        let Some((owner, path, config)) = picker.known_config() else { continue };
+        for address in addresses(&config.to_string()).into_iter().collect::<BTreeSet<_>>() {
+            closed(view, address, picker.manifest, &mut found.at(owner, path));
         }
     }
 }

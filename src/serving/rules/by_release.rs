@@ -72,8 +72,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
         add(code, template.owner, &sidecar.path, field, found);
     }
-    // Of pickers that a controller creates, only the configuration is judged.
-    for picker in &view.pickers {
+    for picker in view.all_pickers() {
         let path = format!("{}.args", picker.path);
         let found = flags_of(view, picker);
         add(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found);

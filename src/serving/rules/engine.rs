@@ -360,7 +360,7 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
         let flags = one.known_flags().zip(other.known_flags());
         let Some((first, second)) = flags else { continue };
         let mut found = found.at(prefill.owner, &other.path);
-        for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
+        for flag in ["block-size", "kv-cache-dtype", "dtype", "page-size", "quantization"] {
             let [decode, prefill] = [first, second].map(|flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
             });

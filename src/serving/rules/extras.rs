@@ -86,7 +86,9 @@ const SOURCES: [Source; 5] = [
 ];
 
 /// Returns the metrics of whole HorizontalPodAutoscalers, with their JSON paths.
-fn metrics<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v Manifest, Located<'v>)> {
+pub(super) fn metrics<'v>(
+    view: &View<'v>,
+) -> impl Iterator<Item = (usize, &'v Manifest, Located<'v>)> {
     let scalers = view.of_kind(SCALERS[0]);
     // What has no target is completed by an overlay.
     let whole = scalers.filter(|(_, scaler)| {

@@ -1,5 +1,6 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
+use super::probe::{answers, known};
 use super::*;
 use crate::releases::go_flags::nanoseconds;
 
@@ -58,6 +59,45 @@ pub(super) fn pool_backends(route: &Manifest) -> impl Iterator<Item = Located<'_
 
 /// GatewayClasses without InferencePools as backends: the classic load balancers of GKE.
 const WITHOUT_POOLS: [&str; 2] = ["gke-l7-gxlb", "gke-l7-gxlb-mc"];
+
+/// Checks that policies of GKE for backends have a target, whose pods answer their health checks.
+pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
+    let kinds = ["HealthCheckPolicy", "GCPBackendPolicy"].into_iter();
+    for (owner, policy) in kinds.flat_map(|kind| view.of_kind(kind)) {
+        let Some(target) = policy.spec().get("targetRef") else { continue };
+        let (kind, name) = (text(target, "kind"), text(target, "name"));
+        let mut found = found.at(owner, ".spec");
+        // Imports of other clusters have the names of what they import.
+        let is_here = ["InferencePool", "Service"].contains(&kind);
+        if is_here && view.named(kind, name, policy).is_none() {
+            let others = view.of_kind("Service").chain(view.pools()).map(|(_, other)| other);
+            let mut others = others.filter(|other| other.may_share_namespace(policy));
+            let is_meant = |other: &&Manifest| {
+                other.name() == name || other.kind() == kind && is_typo(name, other.name())
+            };
+            if let Some(other) = others.find(is_meant) {
+                let message = format!("{policy} is for {kind}/{name}, which does not exist");
+                found.below(".targetRef", message, format!("write the kind and name of {other}"));
+            }
+        }
+
+        let config = policy.spec().pointer("/default/config").unwrap_or(&Json::Null);
+        let Some(check) = config.get("httpHealthCheck") else { continue };
+        let mut found = found.inside(".default.config.httpHealthCheck");
+        let get = json!({"path": check.get("requestPath"), "port": check.get("port")});
+        for pods in behind(view, policy, target).into_iter().filter(|_| is_here) {
+            let open = pods.ports().unwrap_or_default();
+            let port = number(check, "port").filter(|port| !open.contains(port));
+            if let Some(port) = port.filter(|_| !open.is_empty()) {
+                let open = ranges(&open);
+                let message = format!("{policy} uses port {port}, but {pods} listens on {open}");
+                found.push(message, "use a port of the pods");
+            } else if let Some(engine) = pods.engine.as_ref().filter(|one| known(one).is_some()) {
+                answers((view, pods, engine), (&policy.to_string(), &get), found.inside(""));
+            }
+        }
+    }
+}
 
 /// First segments of paths that some engines serve besides those of the model servers.
 const MORE_PATHS: [&str; 3] = ["embeddings", "healthz", "models"];

@@ -72,10 +72,41 @@ fn ranks(
     }
 }
 
-/// Checks that pods of a group have the leader's address and the right ranks.
+/// Flags, and variables of vLLM, that all pods of a group have in common.
+const COMMON: [&str; 8] = [
+    "all2all-backend",
+    "block-size",
+    "data-parallel-size",
+    "dtype",
+    "kv-cache-dtype",
+    "max-model-len",
+    "quantization",
+    "tensor-parallel-size",
+];
+
+/// Reports a setting that differs between leader and workers.
+fn common(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
+    let Some((first, other)) = leader.engine.as_ref().zip(worker.engine.as_ref()) else { return };
+    for flag in COMMON {
+        let name = format!("VLLM_{}", flag.replace('-', "_").to_uppercase());
+        let [one, two] = [first, other].map(|engine| match variable(engine.container, &name) {
+            Some(Variable::Text(value)) if !engine.flags.has(flag) => Some(value),
+            _ => engine.flags.text(flag),
+        });
+        if let Some((one, two)) = differing(one, two) {
+            let message = format!("leader of {worker} has {flag} `{one}`, workers have `{two}`");
+            let hint = "use the same value for both";
+            let finding = found.push(worker.owner, &other.path, message, hint);
+            finding.why("ranks wait for each other, or exchange nothing", "vLLM, ParallelConfig");
+        }
+    }
+}
+
+/// Checks that pods of a group have the leader's address, the same settings and the right ranks.
 pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
+        common(leader, worker, found);
         sglang(leader, worker, found);
         let is_plain = |engine: &&Engine<'_>| !engine.uses_ray();
         let both = vllm(leader).filter(is_plain).zip(vllm(worker).filter(is_plain));
@@ -117,7 +148,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         if works.has("node-rank") || is_spread {
             ranks(worker, [first, other], ("node-rank", 1, "$LWS_WORKER_INDEX"), found);
         } else if let Some(local) = local.filter(|_| !works.has("data-parallel-rank") && !alone) {
-            let right = "$((LWS_WORKER_INDEX * N))`, with N ranks in a pod";
+            let right = "$((LWS_WORKER_INDEX * RANKS_PER_POD))";
             ranks(worker, [first, other], ("data-parallel-start-rank", local, right), found);
         }
 

@@ -1,5 +1,6 @@
 //! Invariants of LLMInferenceServices.
 
+use super::references::lacks_word;
 use super::runtime::MODELS;
 use super::*;
 use crate::view::kserve::{PRESETS, RUNTIME_KINDS};
@@ -190,7 +191,7 @@ pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<
         let name = text(preset, "name");
         let mut near = view.of_kind(KIND).map(|(_, one)| one.name());
         if view.all_named(KIND, name, "").next().is_none()
-            && let Some(near) = near.find(|near| suggest::is_typo(name, near))
+            && let Some(near) = near.find(|near| is_typo(name, near) || lacks_word(name, near))
         {
             let message = format!(
                 "{service} references {KIND}/{name}, which is not in the manifests, but {near} is"

@@ -1,10 +1,18 @@
 //! Invariants of Prometheus' expressions: the names of vLLM's metrics.
 
-use super::extras::{queries, target};
+use super::extras::{self, queries, target};
 use super::*;
 
 /// Kinds with rules of Prometheus: of its operator, and of Google's.
 const RULES: [&str; 3] = ["PrometheusRule", "Rules", "ClusterRules"];
+
+/// The place of an expression: a rule of Prometheus, a query of KEDA, or the name of an adapter's metric.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    Rule,
+    Query,
+    Adapter,
+}
 
 /// Endings of the series of a metric, by its kind (Prometheus' client for Python).
 const SERIES: [(&str, &[&str]); 3] = [
@@ -105,29 +113,45 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         let groups = items(object.spec(), "groups", ".spec");
         for (rule, path) in groups.flat_map(|(group, path)| items(group, "rules", &path)) {
             recorded.insert(text(rule, "record"));
-            all.push((owner, format!("{path}.expr"), text(rule, "expr"), of_all.clone(), false));
+            all.push((
+                owner,
+                format!("{path}.expr"),
+                text(rule, "expr"),
+                of_all.clone(),
+                Source::Rule,
+            ));
         }
     }
-    for (owner, scaler) in view.of_kind("ScaledObject") {
+    let of_keda = view.of_kind("ScaledObject").flat_map(|(owner, scaler)| {
+        queries(scaler).enumerate().map(move |(at, query)| {
+            let path = format!(".spec.triggers[{at}].metadata.query");
+            (owner, scaler, query, path, Source::Query)
+        })
+    });
+    // Adapters have names of their own for other metrics.
+    let of_adapters = extras::metrics(view).flat_map(|(owner, scaler, (metric, path))| {
+        ["pods", "external"].into_iter().filter_map(move |key| {
+            let name = text_at(metric.get(key)?, "/metric/name")?;
+            Some((owner, scaler, name, format!("{path}.{key}.metric.name"), Source::Adapter))
+        })
+    });
+    for (owner, scaler, query, path, source) in of_keda.chain(of_adapters) {
         let pods = target(view, scaler).into_iter().flat_map(|(at, _)| view.templates_of(at));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
         let runs =
             |program| !engines.is_empty() && engines.iter().all(|one| one.program == program);
         let prefixes = [(Program::Vllm, "sglang:"), (Program::Sglang, "vllm:")];
         let other = prefixes.into_iter().find(|(program, _)| runs(*program));
-        for (at, query) in queries(scaler).enumerate() {
-            let path = format!(".spec.triggers[{at}].metadata.query");
-            let mut words = words(query).into_iter();
-            if let Some(name) = other.and_then(|(_, of)| words.find(|word| word.starts_with(of))) {
-                let message = format!("`{name}` of {scaler} is a metric of another engine");
-                let finding = found.push(owner, path.as_str(), message, "use one of its engine");
-                finding.code(Code::ServingAutoscaler).field("autoscaling");
-            }
-            all.push((owner, path, query, releases(engines.iter().copied()), true));
+        let mut words = words(query).into_iter();
+        if let Some(name) = other.and_then(|(_, of)| words.find(|word| word.starts_with(of))) {
+            let message = format!("`{name}` of {scaler} is a metric of another engine");
+            let finding = found.push(owner, path.as_str(), message, "use one of its engine");
+            finding.code(Code::ServingAutoscaler).field("autoscaling");
         }
+        all.push((owner, path, query, releases(engines.iter().copied()), source));
     }
 
-    for (owner, path, expression, indices, is_query) in all {
+    for (owner, path, expression, indices, source) in all {
         let words = words(expression);
         // One of several names may be enough.
         if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
@@ -151,21 +175,23 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
                 // Native histograms have one series, without the label `le`.
                 let is_there = indices.iter().any(|at| {
                     let mut all = known(series, *at);
+                    // Adapters drop the endings of series.
                     is_served(series, *at)
+                        || source == Source::Adapter && known(series, *at).next().is_some()
                         || !words.contains("le") && all.any(|one| one == (series, "histogram"))
                 });
                 wrong(series, *indices.last().filter(|_| !is_there)?)
             });
             // Only adapters and recording rules write names without a colon.
-            let plain = word
-                .strip_prefix("vllm_")
-                .filter(|series| is_query && VLLM.metrics.find(metric(series)).is_some());
+            let plain = word.strip_prefix("vllm_").filter(|series| {
+                source == Source::Query && VLLM.metrics.find(metric(series)).is_some()
+            });
             let of_plain = plain.map(|series| {
                 (format!("vLLM has no metric `{word}`"), format!("write `vllm:{series}`"))
             });
             let Some((message, hint)) = of_series.or(of_plain) else { continue };
             let finding = found.push(owner, path.as_str(), message, hint);
-            if is_query {
+            if source != Source::Rule {
                 finding.code(Code::ServingAutoscaler).field("autoscaling");
             }
         }

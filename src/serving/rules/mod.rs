@@ -21,6 +21,7 @@ pub(super) mod pool;
 pub(super) mod prefix_cache;
 pub(super) mod probe;
 pub(super) mod program;
+pub(super) mod ray;
 pub(super) mod references;
 pub(super) mod runtime;
 pub(super) mod selector;

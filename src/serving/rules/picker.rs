@@ -311,7 +311,9 @@ fn lacking(rules: &[&Json], needed: &[Permission<'_>]) -> Vec<String> {
 
 /// Checks required flags of pickers, and ports of their probes.
 pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
-    for picker in &view.pickers {
+    // A controller may add the arguments.
+    let is_told = |one: &&Picker<'_>| one.path.is_empty() || !one.flags.raw.is_empty();
+    for picker in view.all_pickers().filter(is_told) {
         let mut found = found.at(picker.owner, format!("{}.args", picker.path));
         let flags = &picker.flags;
         if !flags.has("pool-name") && !flags.has("endpoint-selector") && !picker.discovers() {

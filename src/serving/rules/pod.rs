@@ -14,11 +14,18 @@ const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 /// KServe's service, whose CRD has the types of pods.
 const SERVICE: &str = "LLMInferenceService";
 
-/// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
+/// Returns the pods of pickers, those with an engine or a sidecar, and those that are whole, or of Ray. Other
+/// controllers may have containers with fields of their own.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
-    let is_ours = |one: &&Template<'_>| one.engine.is_some() || one.sidecar.is_some();
+    let is_known = |one: &&Template<'_>| {
+        one.engine.is_some() || one.sidecar.is_some() || !one.completed || is_of_ray(one)
+    };
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
-    view.templates.iter().filter(is_ours).chain(pickers)
+    view.templates.iter().filter(is_known).chain(pickers)
+}
+
+fn is_of_ray(pods: &Template<'_>) -> bool {
+    pods.manifest.group() == "ray.io"
 }
 
 /// Returns all containers of pods with their JSON paths.
@@ -100,7 +107,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     });
     let others = pods(view).filter(|pods| !is_of_kserve(pods.owner));
     let others = others.map(|pods| (pods.owner, pods.spec_path.clone(), pods.spec));
-    for (owner, path, spec) in others.chain(written) {
+    for (owner, path, spec) in others.chain(written).filter(|(.., spec)| spec.is_object()) {
         let mut template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
         // Pods of Jobs have other policies; a Deployment is checked above.
         template["spec"]["template"]["spec"]["restartPolicy"] = Json::Null;
@@ -131,6 +138,14 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
                     let finding = found.push(owner, path, message, hint).warning();
                     finding.why("it is empty", "Kubernetes API, types");
                 }
+            }
+            let adds = container.pointer("/securityContext/capabilities");
+            let adds = adds.into_iter().flat_map(|capabilities| strings(capabilities, "add"));
+            for name in adds.filter_map(|name| name.strip_prefix("CAP_")) {
+                let message = format!("there is no capability `CAP_{name}`");
+                let path = format!("{path}.securityContext.capabilities");
+                let finding = found.push(owner, path, message, format!("write `{name}`"));
+                finding.why("the container is not created", "Kubernetes docs, security contexts");
             }
             let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
@@ -212,9 +227,10 @@ fn refused(
     }
 }
 
-/// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds.
+/// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds,
+/// KubeRay only with mounts of its own.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
-    for pods in pods(view).filter(|pods| !pods.completed) {
+    for pods in pods(view).filter(|pods| !pods.completed || is_of_ray(pods)) {
         let mut volumes: Vec<&str> = texts(pods.spec, "volumes", "name").collect();
         // A workload claims these for each pod.
         let maps = maps(&pods.manifest.json).into_iter();

@@ -146,7 +146,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
             found.push(message, "fix the name, or add the pool");
         }
     };
-    for (owner, route) in view.of_kind("HTTPRoute") {
+    for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("AIGatewayRoute")) {
         // The default group of a backend is the core group.
         for (reference, path) in pool_backends(route) {
             refer(route, reference, "", found.at(owner, path));

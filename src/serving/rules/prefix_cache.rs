@@ -23,10 +23,13 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
         scorer(config, found.at(owner, path));
         for template in &pods {
             let Some(engine) = &template.engine else { continue };
-            let flags = engine.flags_of(Program::Vllm).filter(|_| !engine.is_headless());
-            let Some(flags) = flags else { continue };
+            let flags = &engine.flags;
+            if engine.program != Program::Vllm || !flags.are_read() || engine.is_headless() {
+                continue;
+            }
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
-            events(index, engine, flags, reporter);
+            let ports = template.request_ports().unwrap_or_default();
+            events(index, (engine, &ports), flags, reporter);
             let reporter = found.at(owner, format!("{place}.parameters"));
             blocks(index, (view, template, engine), reporter);
         }
@@ -95,14 +98,15 @@ pub(super) fn events_port(flags: &Flags) -> Option<u32> {
 }
 
 /// Checks that the engine publishes events, and that the picker reads them.
-fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<'_>) {
+fn events(index: &Json, server: (&Engine<'_>, &[u32]), flags: &Flags, mut found: Reporter<'_>) {
     if !flags.is_on_or("enable-prefix-caching", true) || flags.is_on("no-enable-prefix-caching") {
         let message = "the picker routes by prefix cache, but the engine has none";
         found.push(message, "remove `--no-enable-prefix-caching`");
         return;
     }
     // Single fields of the flag, after a dot, are not put together here.
-    if !flags.has("kv-events-config") && !flags.has_part_of("kv-events-config") {
+    let is_told = flags.has("kv-events-config") || flags.has_part_of("kv-events-config");
+    if !is_told && !flags.are_open() {
         let message = "the picker indexes KV events, but the engine has no `--kv-events-config`";
         let hint = "add `--kv-events-config` with `enable_kv_cache_events` and an endpoint";
         found.push(message, hint);
@@ -118,7 +122,7 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
         found.push(message, "write `\"publisher\": \"zmq\"`");
     }
     let subscribed = index.get("kvEventsConfig").unwrap_or(&Json::Null);
-    topic(text(&config, "topic"), subscribed, engine, &mut found);
+    topic(text(&config, "topic"), subscribed, server, &mut found);
     endpoint(events_endpoint(&config), subscribed, &mut found);
 }
 
@@ -134,11 +138,13 @@ fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<
     } else {
         // The default differs between CPUs and accelerators, and between attention backends.
         accelerators(engine.container)
+            .filter(|_| !engine.flags.are_open())
             .filter(|(resource, _)| *resource == "nvidia.com/gpu" && said.is_some())
             .map(|_| USUAL_BLOCK)
     };
     let Some((ours, theirs)) = differing(ours, theirs) else { return };
-    let whose = template.role().map_or("the engine".to_owned(), |role| format!("{role} engine"));
+    let role = template.role().filter(|role| *role != "both");
+    let whose = role.map_or("the engine".to_owned(), |role| format!("{role} engine"));
     let message = format!(
         "the picker indexes blocks of {ours} tokens, but {whose} caches blocks of {theirs}"
     );
@@ -180,13 +186,25 @@ fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
 }
 
 /// Checks that topics begin with what the picker subscribes to, and end with the model.
-fn topic(topic: &str, subscribed: &Json, engine: &Engine<'_>, found: &mut Reporter<'_>) {
+fn topic(
+    topic: &str,
+    subscribed: &Json,
+    (engine, ports): (&Engine<'_>, &[u32]),
+    found: &mut Reporter<'_>,
+) {
     let filter = text_at(subscribed, "/topicFilter").unwrap_or("kv@");
     let starts_unknown = topic.get(..2).is_some_and(is_placeholder);
     if !is_placeholder(filter) && !topic.starts_with(filter) && !starts_unknown {
         let message =
             format!("topic of KV events is `{topic}`, but the picker subscribes to `{filter}`");
         found.push(message, "begin the topic with the picker's `topicFilter`");
+    }
+
+    // The picker finds the pod by its address and the port of requests.
+    let port = topic.split('@').nth(1).and_then(|pod| pod.rsplit_once(':')?.1.parse::<u32>().ok());
+    if let Some(port) = port.filter(|port| !ports.is_empty() && !ports.contains(port)) {
+        let message = format!("KV events are of port {port}, requests of {}", ranges(ports));
+        found.push(message, "write the port of requests in the topic");
     }
 
     // The picker looks blocks up by the model of the request, and stores them by that of the topic.

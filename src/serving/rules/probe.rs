@@ -7,8 +7,8 @@ use super::*;
 /// The probes of a container.
 pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
 
-/// The field of a probe, and its `httpGet`.
-type Probe<'e> = (&'static str, &'e Json);
+/// The field of a probe or the name of another request, and its `httpGet`.
+pub(super) type Probe<'e> = (&'e str, &'e Json);
 
 /// Returns the HTTP probes of an engine.
 pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe<'e>> {
@@ -17,7 +17,7 @@ pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe
 }
 
 /// Returns the flags of an engine with a server, if all are known.
-fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
+pub(super) fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
     engine.known_flags().filter(|_| engine.program.table().is_some() && !engine.is_headless())
 }
 
@@ -154,7 +154,12 @@ pub(crate) fn answered((view, template, engine): Context<'_>, found: &mut Report
     }
 }
 
-fn answers((_, template, engine): Context<'_>, (name, get): Probe<'_>, mut found: Reporter<'_>) {
+/// Checks that an engine answers a request with this name.
+pub(super) fn answers(
+    (_, template, engine): Context<'_>,
+    (name, get): Probe<'_>,
+    mut found: Reporter<'_>,
+) {
     let flags = &engine.flags;
     let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");

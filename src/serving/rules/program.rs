@@ -15,15 +15,29 @@ pub(crate) fn names((view, template, container): ContainerContext<'_>, found: &m
         found.push(format!("{what} does not exist"), format!("did you mean `{meant}`?"));
     }
 
+    if let Some(flag) = &script.stray {
+        let message = format!("`{flag}` is a command of its own: the one before it has ended");
+        let hint = "end each line but the last with a backslash, without blanks or comments";
+        let source = "POSIX shell, line joining";
+        found.push(message, hint).why("the program does not get the flags that follow", source);
+    }
     for name in unbound(template, container, &script) {
-        let message = format!("under `set -u` the script ends at `${name}`: nothing sets it");
-        let hint = format!("add `{name}` to `env`, or write `${{{name}:-}}`");
-        found.push(message, hint).why("the program does not start", "POSIX shell, set -u");
+        let is_needed = script.needed.contains(&name);
+        let (message, why) = if is_needed {
+            (format!("under `set -u` the script ends at `${name}`"), "the program does not start")
+        } else {
+            (format!("`${name}` is empty"), "the engine does not get the value")
+        };
+        let default = if is_needed { ":-" } else { ":-VALUE" };
+        let hint = format!("add `{name}` to `env`, or write `${{{name}{default}}}`");
+        let message = format!("{message}: nothing sets it");
+        found.push(message, hint).why(why, "POSIX shell, variables");
     }
 }
 
-/// Returns the variables that the script of a container needs, and that nothing sets.
-fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<String> {
+/// Returns the variables that the script of a container needs, or the command of its engine has, and that
+/// nothing sets.
+fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> BTreeSet<String> {
     // Other images have variables of their own, and other files may set some.
     let is_known = engines().iter().any(|one| image::is_judged(text(container, "image"), one.key));
     let mut commands = script.commands.iter().filter_map(|words| words.first());
@@ -32,8 +46,14 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
     let has_others = commands.any(|word| ["source", ".", "eval"].contains(&word.as_str()))
         || lines.iter().any(|line| line.contains("export $") || line.contains("export \"$"))
         || lines.iter().any(|line| line.trim_start().starts_with('('));
-    if script.needed.is_empty() || !is_known || has_others || template.completed {
-        return Vec::new();
+    let engine = template.engine.as_ref().filter(|one| std::ptr::eq(one.container, container));
+    let own = engine.map(|engine| engine.flags.raw.as_slice()).filter(|words| !words.is_empty());
+    let is_launch = |words: &Vec<String>| own.is_some_and(|own| words.ends_with(own));
+    let launch = script.commands.iter().position(is_launch);
+    let of_launch = launch.and_then(|at| script.unset.get(&at)).into_iter().flatten();
+    let needed: BTreeSet<&String> = script.needed.iter().chain(of_launch).collect();
+    if needed.is_empty() || !is_known || has_others || template.completed {
+        return BTreeSet::new();
     }
     let mentioned: BTreeSet<&str> = lines.iter().flat_map(|line| mentioned(line)).collect();
     let is_unset = |name: &&String| {
@@ -41,7 +61,7 @@ fn unbound(template: &Template<'_>, container: &Json, script: &Script) -> Vec<St
         let is_set = is_set(template, container, name) || mentioned.contains(name.as_str());
         name.starts_with(|c: char| c.is_ascii_uppercase()) && !is_of_others && !is_set
     };
-    script.needed.iter().filter(is_unset).cloned().collect()
+    needed.into_iter().filter(is_unset).cloned().collect()
 }
 
 /// Returns true for a variable that images, webhooks or device plugins may set.
@@ -81,10 +101,22 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         let image = text(engine.container, "image");
         let other = engines().into_iter().find(|one| image::is_of(image, one.key));
         let own = engine.program.table().filter(|own| !image::is_of(image, own.key));
-        let Some((own, other)) = own.zip(other) else { continue };
-        let (own, other) = (own.name, other.name);
-        let message = format!("the command starts {own}, but `{image}` is an image of {other}");
-        found.push(template.owner, &engine.path, message, "use the image of the program");
+        if let Some((own, other)) = own.zip(other) {
+            let (own, other) = (own.name, other.name);
+            let message = format!("the command starts {own}, but `{image}` is an image of {other}");
+            found.push(template.owner, &engine.path, message, "use the image of the program");
+        }
+        // llm-d-router, core metrics.
+        let said = template.labels.get("llm-d.ai/engine-type").copied();
+        let own = engine.program.table().map(|own| own.key);
+        let is_known = |(said, _): &(&str, &str)| engines().iter().any(|one| one.key == *said);
+        if let Some((said, own)) = differing(said, own).filter(is_known) {
+            let message = format!("{template} runs {own}, but has the engine type `{said}`");
+            let path = format!("{}.metadata.labels", template.path);
+            let hint = format!("write `llm-d.ai/engine-type: {own}`");
+            let finding = found.push(template.owner, path, message, hint);
+            finding.why("the picker reads metrics that the engine does not have", "llm-d-router");
+        }
     }
     for (template, container, path) in view.containers() {
         let set = set_variables(container);

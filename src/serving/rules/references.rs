@@ -2,7 +2,7 @@
 //! ServiceAccounts.
 
 use super::*;
-use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
+use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references, steps, value_at};
 use crate::view::config_map::place_of;
 
 /// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
@@ -65,6 +65,16 @@ fn needed_keys(spec: &Json, reference: &PodReference<'_>) -> Vec<String> {
     keys
 }
 
+/// Returns true if one of two names is the other one without one of its words.
+pub(super) fn lacks_word(one: &str, other: &str) -> bool {
+    let [mut one, mut other] = [one, other].map(|name| name.split('-').collect::<Vec<&str>>());
+    if one.len() > other.len() {
+        std::mem::swap(&mut one, &mut other);
+    }
+    let start = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    one.len() > 1 && one.len() + 1 == other.len() && one[start..] == other[start + 1..]
+}
+
 /// Flags of engines with the path of a file.
 const FILE_FLAGS: [&str; 2] = ["chat-template", "config"];
 
@@ -96,6 +106,13 @@ fn missing(
     let mut known = unused.iter().copied().chain(accounts).map(Manifest::name);
     if let Some(near) = known.find(|near| is_typo(name, near)) {
         found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
+        return true;
+    }
+    let mut claims = view.of_kind("PersistentVolumeClaim").map(|(_, claim)| claim.name());
+    let near = claims.find(|near| *kind == "PersistentVolumeClaim" && lacks_word(name, near));
+    if let Some(near) = near {
+        let hint = format!("write `{near}`");
+        found.push(format!("{missing}, but {kind}/{near} is"), hint).warning();
         return true;
     }
     // Claims and accounts have no keys: the only one that nothing uses is meant. Most accounts are
@@ -153,15 +170,12 @@ fn missing(
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
 /// manifests may exist in the cluster, unless one in them has nearly the same name.
 pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let all: Vec<(&Template<'_>, PodReference<'_>)> = pods(view)
+    let mut all: Vec<(&Template<'_>, PodReference<'_>)> = pods(view)
         .flat_map(|pods| references(pods.spec).into_iter().map(move |one| (pods, one)))
-        .filter(|(_, reference)| !reference.optional && !is_placeholder(reference.name))
         .collect();
-
-    let mut used: BTreeSet<(&str, &str)> =
+    let used: BTreeSet<(&str, &str)> =
         all.iter().map(|(_, reference)| (reference.kind, reference.name)).collect();
-    let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
-    used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
+    all.retain(|(_, reference)| !reference.optional && !is_placeholder(reference.name));
     // References are judged by what is left over: an object that some pod uses is meant for that
     // pod.
     let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
@@ -180,6 +194,12 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
     }
 
+    for pods in pods(view) {
+        for (container, path) in pods.all_containers() {
+            paths(view, (pods, container), found.at(pods.owner, path));
+        }
+    }
+
     let made = grouped(MAKERS.iter().flat_map(|(kind, pointer)| {
         view.of_kind(kind).map(|(_, one)| (one.text(pointer).unwrap_or(one.name()), one))
     }));
@@ -188,7 +208,11 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     for (pods, reference) in &all {
         let PodReference { kind, name, .. } = reference;
         let manifest = pods.manifest;
-        let mut found = found.at(pods.owner, format!("{}{}", pods.spec_path, reference.path));
+        let path = format!("{}{}", pods.spec_path, reference.path);
+        // Controllers add references.
+        let is_written = value_at(&manifest.json, &steps(&path)).is_some();
+        let path = if is_written { path } else { pods.spec_path.clone() };
+        let mut found = found.at(pods.owner, path);
         let object = view.named(kind, name, manifest).map(|(_, object)| object);
         let makers = made.get(name).filter(|_| *kind == "Secret").into_iter().flatten();
         let mut makers = makers.filter(|maker| maker.may_share_namespace(manifest));
@@ -218,6 +242,35 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
                 "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
             );
             found.push(message, "use the key that the object has").warning();
+        }
+    }
+}
+
+/// Checks the paths in variables of a container, and its arguments, against its volumes.
+fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: Reporter<'_>) {
+    let is_path = |path: &&str| path.starts_with('/') && !path.contains([':', ' ', '*', '$']);
+    for variable in list(container, "env") {
+        let (name, path) = (text(variable, "name"), text(variable, "value"));
+        let has_file = path.rsplit('/').next().is_some_and(|file| file.contains('.'));
+        let file = Some(path).filter(is_path).filter(|_| has_file);
+        let file = file.map(|path| view.file(pods, container, path));
+        let Some(File::Missing(map)) = file else { continue };
+        let map = &view.manifests[map];
+        let known = keys(map);
+        if !known.is_empty() && !is_placeholder(path) {
+            let message = format!("{map} does not have the file `{path}` of `{name}`");
+            let finding = found.below(".env", message, "use one of its keys");
+            finding.why("the program does not find its file", "Kubernetes API, ConfigMaps");
+        }
+    }
+    let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
+    for word in words.filter(is_path).filter(|path| mount_of(container, path).is_none()) {
+        let mut mounts = texts(container, "volumeMounts", "mountPath");
+        let near = mounts.find(|near| is_typo(near, word) && near.len() > 4);
+        if let Some(near) = near {
+            let message = format!("`{word}` is on no volume, but `{near}` is");
+            let finding = found.push(message, format!("write `{near}`")).warning();
+            finding.why("the files are lost with the pod", "Kubernetes docs, volumes");
         }
     }
 }

@@ -134,12 +134,12 @@ fn seconds(hook: &Json) -> Option<u64> {
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
     let name = text(engine.container, "image");
-    let is_plain = image::is_in(name, "vllm/vllm-openai")
+    let is_upstream = image::is_in(name, "vllm/vllm-openai")
         && image::is_judged(name, "vllm")
         && name.contains(":v")
         && engine.container.pointer("/lifecycle/postStart").is_none()
-        && template.all_containers().len() == 1
         && !is_shell(&words(engine.container));
+    let is_plain = is_upstream && template.all_containers().len() == 1;
     if is_offline(engine.container) && is_plain && downloads(template, engine) {
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
@@ -191,7 +191,7 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         } else if engine.model.as_deref() == Some(path) && is_beside_models(template, path) {
             let message = format!("`{path}` is on no volume: KServe mounts models at {MODELS}");
             found.push(message, format!("write `{MODELS}`"));
-        } else if is_plain && !template.completed {
+        } else if is_upstream && !template.completed {
             let message = format!("`{path}` is on no volume, and the image has no models");
             found.push(message, format!("mount the volume with the model at `{path}`"));
         }
@@ -294,6 +294,40 @@ pub(crate) fn visible_devices((_, template, engine): Context<'_>, found: &mut Re
         None => format!("names {seen} of {count} devices, but the ranks use more"),
     };
     found.below(".env", format!("`CUDA_VISIBLE_DEVICES` {why}"), "remove the variable");
+}
+
+/// Checks that pods have the network interfaces that variables name (GKE docs, Multus).
+pub(crate) fn interfaces((_, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
+    let of_object = template.manifest.json.pointer("/metadata/annotations").unwrap_or(&Json::Null);
+    let of_all = [template.annotations, of_object];
+    let said = |key: &str| of_all.iter().find_map(|all| all.get(key)?.as_str());
+    let listed = said("networking.gke.io/interfaces");
+    let listed = listed.and_then(|text| serde_json::from_str::<Json>(text).ok());
+    let keys = of_all.iter().filter_map(|all| all.as_object()).flat_map(serde_json::Map::keys);
+    let has_networks = keys.into_iter().any(|key| key.contains("cni"));
+    let is_there = |name: &str| match &listed {
+        Some(Json::Array(all)) => {
+            all.iter().any(|one| text(one, "interfaceName").starts_with(name))
+        }
+        // Multus numbers the interfaces that it adds.
+        _ => has_networks || name.strip_prefix("net").is_none_or(|n| n.parse::<u32>().is_err()),
+    };
+    for variable in list(container, "env").iter().filter(|_| !template.is_on_host()) {
+        let (name, value) = (text(variable, "name"), text(variable, "value"));
+        let mut all = value.split(',').map(|one| one.trim().trim_start_matches('='));
+        let is_missing = |one: &&str| {
+            let is_open =
+                one.is_empty() || *one == "lo" || is_placeholder(one) || one.starts_with('^');
+            !is_open && !is_there(one)
+        };
+        if let Some(missing) = all.find(is_missing).filter(|_| name.ends_with("_IFNAME")) {
+            let message = format!("`{name}` is `{missing}`, which no annotation adds to the pod");
+            let hint = "write an interface of the pod, or annotate its networks";
+            // Multus may add networks to all pods.
+            let finding = found.below(".env", message, hint);
+            finding.lower_if(listed.is_none(), Severity::Warning);
+        }
+    }
 }
 
 /// Checks that GKE adds the container that mounts buckets (GKE docs, Cloud Storage FUSE).

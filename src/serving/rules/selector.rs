@@ -383,6 +383,28 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Checks that pods which must be near others with labels that they have, too, have a pod with these values.
+pub(crate) fn affinity(view: &View<'_>, found: &mut Found) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    for pods in view.templates.iter().filter(|pods| !pods.completed) {
+        let near = pods.spec.pointer("/affinity/podAffinity").unwrap_or(&Json::Null);
+        let path = format!("{}.affinity.podAffinity", pods.spec_path);
+        let own_namespace = |(term, _): &Located<'_>| {
+            ["namespaces", "namespaceSelector"].iter().all(|key| term.get(key).is_none())
+        };
+        for (term, path) in items(near, REQUIRED, &path).filter(own_namespace) {
+            let wanted = requirements(term.get("labelSelector"));
+            let is_own = wanted.iter().all(|one| pods.labels.contains_key(one.key));
+            let fits = wanted.iter().all(|one| one.fits(&pods.labels))
+                || !selected(view, "Service", &wanted, Some(pods.manifest)).is_empty();
+            if is_own && !fits {
+                let message = format!("{pods} must be near pods of which there are none");
+                found.push(pods.owner, path, message, "select labels of the pods themselves");
+            }
+        }
+    }
+}
+
 /// Checks that Services and monitors use ports of what they select.
 pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
     for (kind, key, field, has) in [

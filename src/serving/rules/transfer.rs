@@ -70,6 +70,19 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             continue;
         }
 
+        let backends = |all: &[Connector<'_>]| {
+            let config = all.iter().find(|one| one.is_nixl())?.config;
+            let extra = config.get("kv_connector_extra_config").unwrap_or(&Json::Null);
+            let said: BTreeSet<String> = strings(extra, "backends").map(str::to_owned).collect();
+            Some(if said.is_empty() { BTreeSet::from(["UCX".to_owned()]) } else { said })
+        };
+        let both = backends(&ours).zip(backends(&theirs));
+        if let Some((one, other)) = both.filter(|(one, other)| one.is_disjoint(other)) {
+            let [one, other] = [one, other].map(|all| Vec::from_iter(all).join(", "));
+            let message = format!("NIXL has the backend {one} for prefill, but {other} for decode");
+            here.push(message, "use the same `backends` for both");
+        }
+
         // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
         let is_old = VLLM.is_since(text(one.container, "image"), "0.12.0") == Some(false);
         let has_nixl = ours.iter().chain(&theirs).any(Connector::is_nixl);
@@ -101,6 +114,10 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Consequence of flags of SGLang that do not fit together, and its source.
+const SGLANG_PAIR: (&str, &str) =
+    ("requests to prefill and decode fail", "SGLang docs, PD disaggregation");
+
 /// Checks the disaggregation flags of SGLang.
 fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let mut both = Vec::new();
@@ -109,7 +126,8 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         if let Some(mode) = other_mode(&engine.flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
-            found.push(template.owner, &engine.path, message, hint).field(template.args_field());
+            let finding = found.push(template.owner, &engine.path, message, hint);
+            finding.field(template.args_field()).why = Some(SGLANG_PAIR);
         }
         both.push(engine);
     }
@@ -120,7 +138,8 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     if let Some((one, other)) = differing(one, other) {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
         let hint = "use the same value for both";
-        found.push(prefill.owner, &engine.path, message, hint).field("prefill.args");
+        let finding = found.push(prefill.owner, &engine.path, message, hint);
+        finding.field("prefill.args").why = Some(SGLANG_PAIR);
     }
 
     // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
@@ -135,7 +154,8 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     if engine.flags.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
         let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
         let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
-        found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
+        let finding = found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
+        finding.why = Some(SGLANG_PAIR);
     }
 }
 
@@ -218,6 +238,10 @@ const SELECTORS: [(&str, &str, &str, Option<&str>); 4] = [
     ("decode-selector", NAMESPACE, "", Some("decode")),
 ];
 
+/// Consequence of a router that finds no pods, and its source.
+const NO_POD: (&str, &str) =
+    ("requests get no pod", "discovery of pods by SGLang's and vLLM's routers");
+
 /// Checks that a router selects pods, if there are engines in the namespace where it looks for them, and
 /// for a role those that have it.
 fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
@@ -235,10 +259,20 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
             let is_open =
                 |(key, value): &(&str, &str)| is_placeholder(key) || is_placeholder(value);
             let near = view.engines().find(|(pods, _)| pods.manifest.may_be_in(namespace));
-            let near = near.filter(|_| pods.is_empty() && !labels.iter().any(is_open));
+            let own = router.manifest.namespace();
+            let elsewhere = view.labelled(labels.iter().copied(), own);
             if let Some((near, _)) = near {
-                let message = format!("`--{flag}` of {router} selects no pods");
-                found.push(message, format!("write labels of pods, such as those of {near}"));
+                if pods.is_empty() && !labels.iter().any(is_open) {
+                    let message = format!("`--{flag}` of {router} selects no pods");
+                    let hint = format!("write labels of pods, such as those of {near}");
+                    found.push(message, hint).why(NO_POD.0, NO_POD.1);
+                }
+            } else if elsewhere.iter().any(|pods| pods.engine.is_some()) {
+                let message = format!(
+                    "{router} selects pods of namespace `{namespace}`, but they are in {own}"
+                );
+                let finding = found.push(message, format!("name the namespace {own}"));
+                finding.why(NO_POD.0, NO_POD.1);
             }
             continue;
         };
@@ -254,6 +288,17 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
             "`--{flag}` of {router} selects {pods}, whose `--disaggregation-mode` is `{mode}`"
         );
         found.push(message, format!("select the labels of {role} pods"));
+    }
+
+    // vLLM production stack, parser of its arguments.
+    let logics =
+        ["disaggregated_prefill", "kvaware", "prefixaware", "roundrobin", "session", "ttft"];
+    let logic = flags.text("routing-logic").filter(|logic| !logics.contains(logic));
+    if let Some((logic, near)) = logic.and_then(|one| Some((one, suggest::nearest(one, &logics)?)))
+    {
+        let message = format!("`--routing-logic` of {router} is `{logic}`");
+        let finding = found.push(message, format!("did you mean `{near}`?"));
+        finding.why("the router fails to start", "vLLM production stack, --routing-logic");
     }
 }
 

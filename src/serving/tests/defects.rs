@@ -172,6 +172,11 @@ const DEFECTS: &[Change] = &[
     defect("pod", ONE, "limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}", "limits: {cpu: \"8\", memory: 64Gi}", "serving-pod"),
     defect("pod", ONE, "memory: 64Gi", "memory: 16Gi", "serving-pod"),
     defect("pod", KSERVE, "requests: {nvidia.com/gpu: \"1\"}} # prefill", "requests: {nvidia.com/gpu: \"2\"}} # prefill", "serving-pod"),
+    defect("pod", OTHERS, "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n", "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n          volumeMounts: [{name: cache, mountPath: /cache}]\n", "serving-pod"),
+    defect("pod", KSERVE, "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: embed, namespace: models}\nspec:\n  predictor:\n", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: models, namespace: models}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: embed, namespace: models}\nspec:\n  predictor:\n    minReplicas: 2\n", "serving-pod"),
+    defect("preset", KSERVE, "baseRefs: [{name: two-gpus}]", "baseRefs: [{name: two-large-gpus}]", "serving-kserve"),
+    defect("address", PD, "parameters: {modelName: example/chat-8B}", "parameters: {modelName: example/chat-8B, vllm: {url: \"http://chat-epp:9009\"}}", "serving-selector"),
+    defect("transfer", PD, "\"kv_role\":\"kv_producer\"}", "\"kv_role\":\"kv_producer\",\"kv_connector_extra_config\":{\"backends\":[\"LIBFABRIC\"]}}", "serving-transfer"),
     defect("pod", OTHERS, "requests: {nvidia.com/gpu: 4}", "requests: {nvidia.com/gpu: 8}", "serving-pod"),
     defect("pod", PD, "volumeMounts: [{name: config, mountPath: /config}]", "volumeMounts: [{name: configs, mountPath: /config}]", "serving-pod"),
     defect("pod", ONE, "{name: config, configMap: {name: chat-epp}}", "{name: config, configMap: {name: router}}", "serving-pod"),
@@ -362,6 +367,9 @@ const DEFECTS: &[Change] = &[
 
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
+    sound(KSERVE, "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: embed, namespace: models}\nspec:\n  predictor:\n", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: models, namespace: models}\nspec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: embed, namespace: models}\nspec:\n  predictor:\n    minReplicas: 2\n"),
+    sound(PD, "parameters: {modelName: example/chat-8B}", "parameters: {modelName: example/chat-8B, vllm: {url: \"http://chat-epp:9002\"}}"),
+    sound(PD, "\"kv_role\":\"kv_producer\"}", "\"kv_role\":\"kv_producer\",\"kv_connector_extra_config\":{\"backends\":[\"LIBFABRIC\", \"UCX\"]}}"),
     // Presets of one's own may set the parallelism, and runtimes of others have other containers.
     sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: more, namespace: elsewhere}\nspec: {baseRefs: [{name: own}], model: {uri: hf://example/more-8B, name: example/more-8B}, parallelism: {tensor: 8}, worker: {containers: [{name: main}]}}\n---\n")),
     sound(ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: names, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, policyTypes: [Egress], egress: [{ports: [{port: 53}, {port: 53, protocol: UDP}]}, {ports: [{port: 443, protocol: TCP}, {port: 8000}, {port: 6443}]}]}\n---\n")),
@@ -392,7 +400,6 @@ const SOUND: &[Change] = &[
     sound(ONE, ANOTHER, and_another!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {storageClassName: gp3, volumeMode: Block, accessModes: [ReadWriteMany], resources: {requests: {storage: 9Gi}}}\n---\n")),
     sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {minReplicas: 4, maxReplicas: 0, model: {modelFormat: {name: vLLM}, storageUri: hf://example/chat}}}\n---\n")),
     sound(ONE, "    max-model-len: 8192\n", "    max-model-len: 8192\n    kv-cache-dtype: fp8_e4m3\n    enable-prefix-caching: true\n    async-scheduling: false\n"),
-    sound(OTHERS, "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n", "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n          volumeMounts: [{name: cache, mountPath: /cache}]\n"),
     sound(OTHERS, "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 1}}", "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 0}}"),
     // Variables that plugins and SGLang read, and those that a script asks for.
     sound(ONE, "        env:\n", "        env:\n        - {name: VLLM_MOE_CHUNK_SIZE, value: \"256\"}\n"),

@@ -1,7 +1,7 @@
 //! Pods of engines that do not start or are not reached, each with a valid counterpart.
 
 use super::defects::{all_found, check, list};
-use super::{engines, groups, policies, routes, selectors};
+use super::{engines, groups, objects, policies, routes, selectors};
 use crate::diag::{Diagnostic, Severity, human};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -1947,6 +1947,7 @@ fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
         selectors::rows(),
         engines::rows(),
         groups::rows(),
+        objects::rows(),
         policies::rows(),
         routes::rows(),
     ]

@@ -37,6 +37,8 @@ pub(crate) struct DerivedPicker {
     pub(crate) owner: usize,
     /// Its container.
     pub(crate) container: Json,
+    /// JSON path of the container.
+    pub(crate) path: String,
     /// Its configuration.
     pub(crate) config: Option<PickerFile>,
 }
@@ -75,10 +77,15 @@ impl Derived {
     fn ray_service(&mut self, owner: usize, service: &Manifest) {
         let path = ".spec.serveConfigV2";
         let Some(content) = service.text("/spec/serveConfigV2") else { return };
-        // That it cannot be parsed is no finding here: the note says that nothing of it is checked.
-        let config = super::config_map::parse(content).unwrap_or(Json::Null);
-        let names: Vec<&str> = texts(&config, "applications", "name").collect();
-        let names = if names.is_empty() { "none".to_owned() } else { suggest::list(&names) };
+        let Ok(config) = super::config_map::parse(content) else { return };
+        // Those of models are checked.
+        let others = list(&config, "applications").iter();
+        let others = others.filter(|one| one.pointer("/args/llm_configs").is_none());
+        let names: Vec<&str> = others.map(|one| text(one, "name")).collect();
+        if names.is_empty() {
+            return;
+        }
+        let names = suggest::list(&names);
         let message = format!(
             "engines of {service} are not checked: Ray Serve starts them in Python (applications: {names})"
         );
@@ -165,18 +172,20 @@ impl Derived {
         let preset = Preset { service, spec, shape, has_worker: worker.is_some(), role };
         let template = part.get("template").filter(|template| template.is_object());
         let leader = if worker.is_some() { Part::Leader } else { Part::Single };
+        let uri = spec.pointer("/model/uri").and_then(Json::as_str).unwrap_or_default();
         let pod = preset.pod(template.unwrap_or(&json!({})), leader);
-        add(pod, "template", leader, labels);
+        add(with_claim(pod, uri), "template", leader, labels);
         // Only the leader has the labels of the pool's selector.
         if let Some(worker) = worker {
-            add(preset.pod(worker, Part::Worker), "worker", Part::Worker, json!({}));
+            let pod = with_claim(preset.pod(worker, Part::Worker), uri);
+            add(pod, "worker", Part::Worker, json!({}));
         }
     }
 
     fn scheduler(&mut self, owner: usize, scheduler: &Json, manifests: &[Manifest]) {
         let service = &manifests[owner];
         let containers = scheduler.get("template").map_or(&[][..], |pod| list(pod, "containers"));
-        let container = containers.iter().find(|container| text(container, "name") == "main");
+        let at = containers.iter().position(|container| text(container, "name") == "main");
         let path = ".spec.router.scheduler.config";
         let inline = scheduler.pointer("/config/inline").filter(|inline| inline.is_object());
         let reference = scheduler.pointer("/config/ref");
@@ -198,8 +207,10 @@ impl Derived {
             }
             (None, None) => None,
         };
-        let container = container.cloned().unwrap_or(json!({"name": "main"}));
-        self.pickers.push(DerivedPicker { owner, container, config });
+        let container = at.map_or(json!({"name": "main"}), |at| containers[at].clone());
+        let at = at.unwrap_or_default();
+        let path = format!(".spec.router.scheduler.template.containers[{at}]");
+        self.pickers.push(DerivedPicker { owner, container, path, config });
     }
 
     fn inference_service(&mut self, owner: usize, manifests: &[Manifest]) {
@@ -241,7 +252,8 @@ impl Derived {
                 *container = map_texts(whole, &named);
             }
             pod.as_object_mut().map(|pod| pod.remove("model"));
-            pod = merged(runtime, &pod);
+            let uri = text_at(predictor, "/model/storageUri").unwrap_or_default();
+            pod = with_claim(merged(runtime, &pod), uri);
             spec_path = format!("{path}.model");
         }
 
@@ -264,6 +276,14 @@ impl Derived {
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
+}
+
+/// Adds the volume of a model in a claim to a pod (KServe, PvcSourceMountName).
+fn with_claim(pod: Json, uri: &str) -> Json {
+    let Some(path) = uri.strip_prefix("pvc://") else { return pod };
+    let source = json!({"claimName": path.split('/').next()});
+    let volume = json!({"name": "kserve-pvc-source", "persistentVolumeClaim": source});
+    merged(pod, &json!({"volumes": [volume]}))
 }
 
 /// Returns the manifests of these kinds with a name, with their indices.

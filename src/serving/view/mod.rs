@@ -240,8 +240,7 @@ impl<'a> View<'a> {
             manifest: &manifests[picker.owner],
             pods: Template::of(picker.owner, &manifests[picker.owner], "", &Json::Null, None),
             container: &picker.container,
-            // Rules about containers leave these pickers out.
-            path: String::new(),
+            path: picker.path.clone(),
             flags: Flags::parse(&words(&picker.container)),
             config: picker.config.clone(),
         });

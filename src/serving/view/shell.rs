@@ -71,6 +71,10 @@ pub(crate) struct Script {
     /// Variables without a known value that the script needs: under `set -u` it ends where it uses one that
     /// is not set.
     pub(crate) needed: BTreeSet<String>,
+    /// Variables without a known value that a command has, by its index.
+    pub(crate) unset: BTreeMap<usize, BTreeSet<String>>,
+    /// A flag that is a command, because the command before it ended too early.
+    pub(crate) stray: Option<String>,
 }
 
 /// Parses a script. `rest` are its arguments, and `is_strict` tells if unset variables are errors;
@@ -94,6 +98,7 @@ pub(crate) fn parse(
         depth: 0,
         depends: false,
         is_strict,
+        unset: BTreeSet::new(),
         script: Script::default(),
     };
     shell.run();
@@ -140,6 +145,8 @@ struct Shell<'a> {
     depends: bool,
     /// True after `set -u`.
     is_strict: bool,
+    /// Variables of the command without a known value.
+    unset: BTreeSet<String>,
     script: Script,
 }
 
@@ -182,9 +189,14 @@ impl Shell<'_> {
             words.remove(0);
         }
         let is_known = self.depth == 0 && !depends;
+        let unset = std::mem::take(&mut self.unset);
         let assignments: Option<Vec<_>> = words.iter().map(|word| assignment(word)).collect();
         let Some(assignments) = assignments else {
             self.options(&words, is_known);
+            let is_flag = words[0].starts_with("--") && words[0].len() > 2;
+            let is_stray = is_known && is_flag && !self.script.commands.is_empty();
+            self.script.stray = self.script.stray.take().or(is_stray.then(|| words[0].clone()));
+            self.script.unset.insert(self.script.commands.len(), unset);
             self.script.commands.push(words);
             return;
         };
@@ -455,8 +467,11 @@ impl Shell<'_> {
         let value = self.variables.get(name);
         // A function may not be called.
         let is_inside = || self.words.iter().take(3).any(|word| word == "{");
-        if value.is_none() && self.is_strict && self.depth == 0 && !self.depends && !is_inside() {
-            self.script.needed.insert(name.to_owned());
+        if value.is_none() {
+            self.unset.insert(name.to_owned());
+            if self.is_strict && self.depth == 0 && !self.depends && !is_inside() {
+                self.script.needed.insert(name.to_owned());
+            }
         }
         match value {
             Some(value) if self.budget.pay(value) => value.clone(),
