@@ -1,4 +1,4 @@
-//! Compares a value of a Kubernetes API type, as it is written, with the JSON that it was read from.
+//! Walks a value of a Kubernetes API type next to the JSON that it was read from.
 //!
 //! Reading alone does not check two facts that the types of k8s-openapi know: they write a required
 //! field also if JSON lacks it, with the zero value of its type, and a quantity, which is any text to
@@ -8,14 +8,13 @@
 mod server_rules;
 
 use super::typed::TypeMismatch;
-use crate::diag::quoted;
-use crate::fields::below;
-use crate::ir::{ReadValue, push_key, quantity};
+use crate::diag::suggest;
+use crate::ir::{push_key, quantity};
 use serde::Serialize;
+use serde::de::value::Error;
+use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
 use server_rules::{NOT_EXCLUSIVE, RANGES, REQUIRED_BY_SERVER, VALUES, ZERO_IS_VALID};
-use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
 /// Returns the rows of a table that are about a type.
 fn rows_of<'t, R>(table: &'t [R], name: &str, name_of: impl Fn(&R) -> &str) -> &'t [R] {
@@ -30,7 +29,7 @@ pub struct MissingField {
     /// JSON path of the map; empty for the object itself.
     pub path: String,
     /// The fields, of which one is enough.
-    pub fields: Vec<String>,
+    pub fields: Vec<&'static str>,
 }
 
 impl MissingField {
@@ -39,7 +38,7 @@ impl MissingField {
         let Self { path, fields } = self;
         match fields.as_slice() {
             [field] => format!("has no value for required field `{path}.{field}`"),
-            fields => format!("has none of {} at `{path}`", quoted(fields).join(", ")),
+            fields => format!("has none of {} at `{path}`", suggest::list(fields)),
         }
     }
 }
@@ -55,115 +54,284 @@ pub(super) struct Findings {
     pub(super) unsupported: Vec<(String, String)>,
 }
 
-/// Compares a value with the JSON that it was read from.
-pub(super) fn walk<T: Serialize>(read: &ReadValue<T>, json: &Json) -> Findings {
-    // What was read from JSON can be written as JSON.
-    let written = serde_json::to_value(&read.value).unwrap_or_default();
-    let mut walk = Walk { types: &read.types, path: String::new(), found: Findings::default() };
-    walk.value(&written, json);
-    walk.found
+/// Compares `typed` with `json`, which it was read from.
+pub(super) fn walk(typed: &impl Serialize, json: &Json) -> Findings {
+    let mut found = Findings::default();
+    // Nothing below returns an error.
+    let _ = typed.serialize(Place { json, path: String::new(), found: &mut found });
+    found
 }
 
-/// One walk through a value, as JSON.
-struct Walk<'r> {
-    /// Names of types by path.
-    types: &'r HashMap<String, &'static str>,
+/// A place in the JSON, as the serializer of the value that was read from there.
+struct Place<'a> {
+    json: &'a Json,
     path: String,
-    found: Findings,
+    found: &'a mut Findings,
 }
 
-impl Walk<'_> {
-    /// Compares a value, as its type writes it, with the JSON.
-    fn value(&mut self, written: &Json, json: &Json) {
-        let name = self.types.get(&self.path).copied().unwrap_or_default();
+impl Place<'_> {
+    fn expect(&mut self, fits: bool, expected: &str) -> Result<(), Error> {
+        if !fits {
+            let path = self.path.clone();
+            let why = format!("it must be {expected}");
+            self.found.mismatches.push(TypeMismatch { path, why });
+        }
+        Ok(())
+    }
+}
+
+/// The entries of a map or struct, or the items of a list.
+struct Parts<'a> {
+    place: Place<'a>,
+    /// Name of the struct; empty for others.
+    name: &'static str,
+    /// Key of the next entry of a map.
+    key: String,
+    /// Number of the next item of a list.
+    index: usize,
+}
+
+impl<'a> Parts<'a> {
+    fn of(place: Place<'a>, name: &'static str) -> Result<Self, Error> {
+        Ok(Parts { place, name, key: String::new(), index: 0 })
+    }
+
+    /// Compares an entry that JSON has.
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        let Some(json) = json.get(key) else { return Ok(()) };
+        let mut path = path.clone();
+        push_key(&mut path, key);
+        value.serialize(Place { json, path, found })
+    }
+}
+
+impl ser::SerializeSeq for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        let index = self.index;
+        self.index += 1;
+        // Both lists have the same length, because one was read from the other.
+        let Some(json) = json.get(index) else { return Ok(()) };
+        value.serialize(Place { json, path: format!("{path}[{index}]"), found })
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeMap for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        // Keys of maps are strings in the API, but types of their own to serde.
+        let key = serde_json::to_value(key).map_err(ser::Error::custom)?;
+        self.key = key.as_str().unwrap_or_default().to_owned();
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let key = std::mem::take(&mut self.key);
+        self.entry(&key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        if json.get(key).is_none() && !ZERO_IS_VALID.contains(&(self.name, key)) {
+            found.missing.push(MissingField { path: path.clone(), fields: vec![key] });
+        }
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        let Place { json, path, found } = self.place;
+        for (name, fields) in rows_of(&REQUIRED_BY_SERVER, self.name, |row| row.0) {
+            let given: Vec<_> = fields.iter().filter(|field| json.get(field).is_some()).collect();
+            match given.as_slice() {
+                [] => {
+                    let fields = fields.to_vec();
+                    found.missing.push(MissingField { path: path.clone(), fields });
+                }
+                [one, other, ..] if !NOT_EXCLUSIVE.contains(name) => {
+                    found.unsupported.push((path.clone(), format!("has both {one} and {other}")));
+                }
+                _ => {}
+            }
+        }
+
+        for (_, field, known) in rows_of(&VALUES, self.name, |row| row.0) {
+            let mut path = path.clone();
+            push_key(&mut path, field);
+            let values: Vec<(String, &Json)> = match json.get(field) {
+                Some(Json::Array(items)) => {
+                    let items = items.iter().enumerate();
+                    items.map(|(index, item)| (format!("{path}[{index}]"), item)).collect()
+                }
+                value => value.map(|value| (path, value)).into_iter().collect(),
+            };
+            for (path, value) in values {
+                if let Some(value) = value.as_str().filter(|value| !known.contains(value)) {
+                    let known = known.join("`, `");
+                    let what = format!("has {field} `{value}`, not `{known}`");
+                    found.unsupported.push((path, what));
+                }
+            }
+        }
+
+        for (_, field, least, most) in rows_of(&RANGES, self.name, |row| row.0) {
+            let number = json.get(field).and_then(Json::as_i64);
+            if let Some(number) = number.filter(|number| !(least..=most).contains(&number)) {
+                let known = if *most == i64::MAX {
+                    format!("less than {least}")
+                } else {
+                    format!("not {least} to {most}")
+                };
+                let mut path = path.clone();
+                push_key(&mut path, field);
+                found.unsupported.push((path, format!("has {field} {number}, {known}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serializers of leaves, whose types reading has checked.
+macro_rules! leaves {
+    ($($method:ident($type:ty))*) => {
+        $(fn $method(self, _: $type) -> Result<(), Error> {
+            Ok(())
+        })*
+    };
+}
+
+impl<'a> Serializer for Place<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Parts<'a>;
+    type SerializeMap = Parts<'a>;
+    type SerializeStruct = Parts<'a>;
+    // Types of the Kubernetes API have none of these.
+    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    leaves! {
+        serialize_bool(bool)
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+        serialize_f32(f32) serialize_f64(f64)
+        serialize_char(char) serialize_str(&str) serialize_bytes(&[u8]) serialize_unit_struct(&'static str)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        mut self,
+        name: &'static str,
+        _: &T,
+    ) -> Result<(), Error> {
+        let json = self.json;
         match name {
             "Quantity" => {
                 self.expect(quantity(json).is_some(), "a quantity such as `500m` or `1Gi`")
             }
             // A struct without fields, which k8s-openapi reads as any value.
             "CustomResourceSubresourceStatus" => self.expect(json.is_object(), "a map"),
-            _ => {}
-        }
-
-        let length = self.path.len();
-        for (key, value) in written.as_object().into_iter().flatten() {
-            if let Some(json) = json.get(key) {
-                push_key(&mut self.path, key);
-                self.value(value, json);
-                self.path.truncate(length);
-            } else if !ZERO_IS_VALID.contains(&(name, key)) {
-                self.lacks(&[key]);
-            }
-        }
-        // Both lists have the same length, because one was read from the other.
-        let items = written.as_array().into_iter().flatten();
-        for (index, (item, json)) in items.zip(json.as_array().into_iter().flatten()).enumerate() {
-            self.path.push_str(&format!("[{index}]"));
-            self.value(item, json);
-            self.path.truncate(length);
-        }
-
-        for (_, fields) in rows_of(&REQUIRED_BY_SERVER, name, |row| row.0) {
-            let given: Vec<_> = fields.iter().filter(|field| json.get(field).is_some()).collect();
-            match given.as_slice() {
-                [] => self.lacks(fields),
-                [one, other, ..] if !NOT_EXCLUSIVE.contains(&name) => {
-                    let what = format!("has both {one} and {other}");
-                    self.found.unsupported.push((self.path.clone(), what));
-                }
-                _ => {}
-            }
-        }
-        for (_, field, known) in rows_of(&VALUES, name, |row| row.0) {
-            self.one_of(field, known, json);
-        }
-        for (_, field, least, most) in rows_of(&RANGES, name, |row| row.0) {
-            self.in_range(field, *least..=*most, json);
+            // Times, which reading has checked, and free-form values.
+            _ => Ok(()),
         }
     }
 
-    /// Checks a field with a text, or with a list of texts.
-    fn one_of(&mut self, field: &str, known: &[&str], json: &Json) {
-        let path = below(&self.path, field);
-        let values: Vec<(String, &Json)> = match json.get(field) {
-            Some(Json::Array(items)) => {
-                let items = items.iter().enumerate();
-                items.map(|(index, item)| (format!("{path}[{index}]"), item)).collect()
-            }
-            value => value.map(|value| (path, value)).into_iter().collect(),
-        };
-        for (path, value) in values {
-            if let Some(value) = value.as_str().filter(|value| !known.contains(value)) {
-                let what = format!("has {field} `{value}`, not `{}`", known.join("`, `"));
-                self.found.unsupported.push((path, what));
-            }
-        }
+    fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'a>, Error> {
+        Parts::of(self, "")
     }
 
-    fn in_range(&mut self, field: &str, range: RangeInclusive<i64>, json: &Json) {
-        let number = json.get(field).and_then(Json::as_i64);
-        if let Some(number) = number.filter(|number| !range.contains(number)) {
-            let (least, most) = range.into_inner();
-            let known = match most {
-                i64::MAX => format!("less than {least}"),
-                most => format!("not {least} to {most}"),
-            };
-            let what = format!("has {field} {number}, {known}");
-            self.found.unsupported.push((below(&self.path, field), what));
-        }
+    fn serialize_map(self, _: Option<usize>) -> Result<Parts<'a>, Error> {
+        Parts::of(self, "")
     }
 
-    fn expect(&mut self, fits: bool, expected: &str) {
-        if !fits {
-            let why = format!("it must be {expected}");
-            self.found.mismatches.push(TypeMismatch { path: self.path.clone(), why });
-        }
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Parts<'a>, Error> {
+        Parts::of(self, name)
     }
 
-    fn lacks(&mut self, fields: &[&str]) {
-        let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-        self.found.missing.push(MissingField { path: self.path.clone(), fields });
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Error> {
+        Ok(())
     }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(unexpected())
+    }
+}
+
+fn unexpected() -> Error {
+    ser::Error::custom("not a type of the Kubernetes API")
 }
 
 #[cfg(test)]

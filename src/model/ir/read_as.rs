@@ -3,7 +3,7 @@
 //! rustc compiles the code that reads a type, and all types in it, once for each deserializer. The
 //! types of the Kubernetes API are hundreds, so all callers share this one.
 
-use super::path::{Step, path_of};
+use super::path::Step;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
@@ -11,7 +11,6 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value as Json};
-use std::collections::HashMap;
 
 /// A value that was read.
 #[derive(Debug)]
@@ -20,8 +19,6 @@ pub struct ReadValue<T> {
     pub value: T,
     /// Entries of maps that the type has no field for.
     pub unknown: Vec<Vec<Step>>,
-    /// Names of the types of structs and of values in a struct, by their JSON paths.
-    pub types: HashMap<String, &'static str>,
 }
 
 /// The first value that its type does not allow.
@@ -40,7 +37,7 @@ pub struct ReadError {
 pub fn read_as<T: DeserializeOwned>(json: &Json) -> Result<ReadValue<T>, ReadError> {
     let mut trace = Trace::default();
     match T::deserialize(Tree { json, trace: &mut trace }) {
-        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown, types: trace.types }),
+        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown }),
         Err(why) => Err(ReadError { path: trace.path, why: in_words(&why.to_string()) }),
     }
 }
@@ -50,14 +47,6 @@ struct Trace {
     /// The place of the value that is read.
     path: Vec<Step>,
     unknown: Vec<Vec<Step>>,
-    types: HashMap<String, &'static str>,
-}
-
-impl Trace {
-    /// Notes the type of the value that is read.
-    fn is(&mut self, name: &'static str) {
-        self.types.insert(path_of(&self.path), name);
-    }
 }
 
 struct Tree<'de, 'a> {
@@ -91,20 +80,18 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
+        _: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.trace.is(name);
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
+        _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.trace.is(name);
         match self.json {
             // Types that are derived take a list with an item for each field.
             Json::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
