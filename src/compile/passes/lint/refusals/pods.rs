@@ -179,8 +179,9 @@ fn resources(faults: &mut Faults<'_>, path: &str, container: &Value) {
 /// Returns a text or number.
 fn literal(value: &Value) -> Option<Json> {
     match value {
-        Value::Text(text) => Some(Json::from(text.to_string())),
-        value => integer(Some(value)).map(Json::from),
+        Value::Text(text) => Some(Json::from(text.as_str())),
+        Value::Number(number) => Some((*number).into()),
+        _ => None,
     }
 }
 
