@@ -7,7 +7,7 @@ mod remove;
 mod table;
 mod tag;
 
-pub(crate) use file::{read, write};
+pub(crate) use file::write;
 pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
 pub(crate) use tag::set_tag;
@@ -77,7 +77,7 @@ pub(crate) fn add(
     access: Access,
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
-    let text = file::read(path, diagnostics)?;
+    let text = Config::read_text(path, diagnostics)?;
     let source = request.source_keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.
     let config = parse(path, text.clone(), &table(DRAFT, &source), diagnostics)?;

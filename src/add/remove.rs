@@ -1,6 +1,7 @@
 //! Removing a `[[bundle]]` table.
 
-use super::{file, parse, place};
+use super::{parse, place};
+use crate::config::Config;
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use std::ops::Range;
@@ -13,7 +14,7 @@ use toml_edit::{Document, Item, Table};
 /// `None` if there is no such bundle, or if the rest would be invalid, for example because another
 /// bundle depends on it.
 pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
-    let text = file::read(path, diagnostics)?;
+    let text = Config::read_text(path, diagnostics)?;
     let Ok(document) = Document::parse(text.as_str()) else {
         // The parser of builds reports it with an excerpt.
         parse(path, text, "", diagnostics)?;

@@ -30,12 +30,18 @@ impl Config {
     ///
     /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
     pub fn read_any(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
+        let text = Config::read_text(path, diagnostics)?;
+        Config::read_draft(path, text, "", diagnostics)
+    }
+
+    /// Returns the text of the file at `path`, for its edits; an error if there is none.
+    pub fn read_text(path: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
         let text = content(path).map_err(|(why, hint)| {
             let message = format!("cannot read the configuration: {why}");
             let place = Place::file(path.display().to_string());
             diagnostics.error(Code::ConfigUnreadable, place, message, hint);
         });
-        Config::read_draft(path, text.ok()?, "", diagnostics)
+        text.ok()
     }
 
     /// Checks `text` as the file at `path`, with the files that it includes, and with more `tables`,

@@ -7,7 +7,7 @@ use super::changes::Changes;
 use super::operands;
 use super::{inline, left_out};
 use crate::add::{self, Added, quoted};
-use crate::config::{BundleConfig, STUBS, Watch};
+use crate::config::{BundleConfig, Config, STUBS, Watch};
 use crate::diag::{Diagnostics, listed};
 use crate::diff::{Identity, Placement};
 use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
@@ -37,7 +37,7 @@ pub(crate) fn hand_made(
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
     let source = [add::source_key(bundle, path)];
-    let text = add::read(path, diagnostics)?;
+    let text = Config::read_text(path, diagnostics)?;
     let config = add::parse(path, text.clone(), &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
     let sources = SourceResolver::of(&config, access);

@@ -2,7 +2,7 @@
 
 use super::{inline, left_out};
 use crate::add::{self, Added};
-use crate::config::PodConfig;
+use crate::config::{Config, PodConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::ir::json::text;
@@ -60,7 +60,7 @@ pub(crate) fn subscriptions(
         names.insert(name);
     }
     diagnostics.no_errors_since(start)?;
-    let text = add::read(path, diagnostics)?;
+    let text = Config::read_text(path, diagnostics)?;
     add::with_tables(path, text, names.into_iter().collect(), tables.join("\n"), diagnostics)
 }
 

@@ -204,3 +204,16 @@ fn texts_of_a_bundle_add_no_other_lines() {
     assert_eq!(text.lines().filter(|line| line.starts_with("[[bundle]]")).count(), 1, "{text}");
     assert!(!text.contains('\u{202e}'), "{text}");
 }
+
+/// The text that is edited is read as that of a build.
+#[test]
+fn a_configuration_that_cannot_be_read_is_refused_as_by_a_build() {
+    let case = Case::with_lamps();
+    case.write("bundles.toml", b"[output]\n# \xff\n");
+    for arguments in [&["build"][..], &["add", "bundle"], &["remove", "lamp"]] {
+        let seen = case.run(arguments);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        let why = "cannot read the configuration: line 2 is not UTF-8 text";
+        assert!(seen.stderr.contains(why), "{}", seen.text());
+    }
+}
