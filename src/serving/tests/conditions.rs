@@ -211,6 +211,24 @@ const BY_RELEASE: &[Row] = &[
     ("a relation with gRPC", vllm!(", --grpc, --enable-auto-tool-choice"), "", &[], "!requires"),
 ];
 
+/// A picker with plugins, and more of its configuration.
+macro_rules! plugins {
+    ($plugins:literal, $more:literal) => {
+        concat!("picker ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0@DIGEST [--pool-name=chat, '--config-text={apiVersion: llm-d.ai/v1alpha1, kind: EndpointPickerConfig, plugins: [", $plugins, ", {type: max-score-picker}], schedulingProfiles: [{name: decode, plugins: [{pluginRef: max-score-picker}]}]", $more, "}']")
+    };
+}
+
+#[rustfmt::skip]
+const CONFIGS: &[Row] = &[
+    ("a decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: always-disagg-pd-decider, name: own}", "")], "!decider"),
+    ("a scorer as a decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: queue-scorer, name: own}", "")], "references decider `own`, which is not a decider"),
+    ("a custom decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: example.com/own, name: own}", "")], "!decider"),
+    ("an unused decider", "", "", &[plugins!("{type: disagg-profile-handler}, {type: always-disagg-pd-decider}", "")], "`disagg-profile-handler` does not use decider `always-disagg-pd-decider`"),
+    ("a decider that another handler may use", "", "", &[plugins!("{type: single-profile-handler}, {type: always-disagg-pd-decider}", "")], "!does not use decider"),
+    ("a policy by its type", "", "", &[plugins!("{type: queue-scorer}", ", flowControl: {saturationDetector: {pluginRef: utilization-detector}}")], "!does not exist"),
+    ("a policy of no type", "", "", &[plugins!("{type: queue-scorer}", ", flowControl: {saturationDetector: {pluginRef: utilization-detectr}}")], "plugin `utilization-detectr` does not exist"),
+];
+
 /// The command of vLLM with a published model.
 macro_rules! qwen {
     ($more:literal) => {
@@ -662,6 +680,11 @@ fn autoscalers() {
 #[test]
 fn budgets() {
     insta::assert_snapshot!(checked(BUDGETS));
+}
+
+#[test]
+fn configurations() {
+    insta::assert_snapshot!(checked(CONFIGS));
 }
 
 #[test]
