@@ -1,7 +1,7 @@
 //! Samples on either side of each condition of a rule: a defect with its message, and sound neighbours.
 
 use super::defects::{all_found, list};
-use super::pods::{DIGEST, merge, object, workload};
+use super::pods::{DIGEST, object, workload};
 use super::{compile, config};
 use crate::diag::{Diagnostic, Diagnostics, Severity, human};
 use crate::view::config_map;
