@@ -196,7 +196,7 @@ const BY_RELEASE: &[Row] = &[
     ("a release that another tool fills in", "image: 'vllm/vllm-openai:${TAG}'", "", &[], "!names no release of"),
     ("several servers in one container", "command: [sh, -c, 'vllm serve example/a-8B --port 8000 & vllm serve example/b-8B --port 8001'], env: [{name: VLLM_LOGGING_LEVL, value: DEBUG}]", "", &[], "!VLLM_LOGGING_LEVL"),
     ("a variable", "env: [{name: VLLM_LOGGING_LEVL, value: DEBUG}]", "", &[], "VLLM_LOGGING_LEVL"),
-    ("flags of vLLM-Omni", concat!("image: vllm/vllm-omni:v0.21.0@DIGEST, ", vllm!(", --zzqx=1")), "", &[], "!--zzqx"),
+    ("flags of vLLM-Omni", concat!("image: vllm-omni, ", vllm!(", --zzqx=1")), "", &[], "!--zzqx"),
     ("flags of vLLM-Omni by a switch", vllm!(", --omni, --zzqx=1"), "", &[], "!--zzqx"),
     ("a parser", vllm!(", --enable-auto-tool-choice, --tool-call-parser=own"), "", &[], "`own`"),
     ("a parser of a plugin", concat!(vllm!(", --enable-auto-tool-choice, --tool-call-parser=own"), ", env: [{name: VLLM_PLUGINS, value: own}]"), "", &[], ""),
