@@ -2,6 +2,7 @@
 
 mod additions;
 mod breaking;
+mod conditions;
 mod defects;
 mod engines;
 mod groups;
