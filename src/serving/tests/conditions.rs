@@ -291,7 +291,7 @@ const AUTOSCALERS: &[Row] = &[
     ("equal bounds", "", UNSCALED, &[keda!("minReplicaCount: 2, maxReplicaCount: 2,", "up")], ""),
     ("idle without a minimum", "", UNSCALED, &[keda!("idleReplicaCount: 0,", "up")], "has 0 replicas when idle, not less than its minimum"),
     ("idle below the minimum", "", UNSCALED, &[keda!("idleReplicaCount: 0, minReplicaCount: 1,", "up")], ""),
-    ("long periods", "", UNSCALED, &[hpa!("behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1801}]}, scaleDown: {stabilizationWindowSeconds: 3601}}")], "has stabilizationWindowSeconds 3601, more than 3600"),
+    ("long periods", "", UNSCALED, &[hpa!("behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1801}]}, scaleDown: {stabilizationWindowSeconds: 3601}}")], "has stabilizationWindowSeconds 3601, not 0 to 3600"),
     ("the longest periods", "", UNSCALED, &[hpa!("behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1800}]}, scaleDown: {stabilizationWindowSeconds: 3600}}")], ""),
     ("long periods of KEDA", "", UNSCALED, &[keda!("advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1801}]}}}},", "up")], "has periodSeconds 1801, more than 1800"),
     // Metrics.
@@ -597,7 +597,7 @@ macro_rules! group {
 const PODS: &[Row] = &[
     ("a user of SGLang's image", sglang!(""), "spec: {template: {spec: {securityContext: {runAsNonRoot: true}}}}", &[], "runAsNonRoot is true, but"),
     ("a sidecar alone", "", "-", &["apps/v1 Deployment proxy {spec: {selector: {matchLabels: {app: proxy}}, template: {metadata: {labels: {app: proxy}}, spec: {containers: [{name: routing-proxy, image: ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0@DIGEST, volumeMounts: [{name: certs, mountPath: /certs}]}]}}}}"], "mounts volume `certs`, which the pod does not have"),
-    ("another program alone", "", "-", &["apps/v1 Deployment proxy {spec: {selector: {matchLabels: {app: proxy}}, template: {metadata: {labels: {app: proxy}}, spec: {containers: [{name: proxy, image: example.com/proxy:1@DIGEST, volumeMounts: [{name: certs, mountPath: /certs}]}]}}}}"], "!mounts volume"),
+    ("another program alone", "", "-", &["apps/v1 Deployment proxy {spec: {selector: {matchLabels: {app: proxy}}, template: {metadata: {labels: {app: proxy}}, spec: {containers: [{name: proxy, image: example.com/proxy:1@DIGEST, volumeMounts: [{name: certs, mountPath: /certs}]}]}}}}"], "mounts volume `certs`"),
     ("a claim of a size", "volumeMounts: [{name: cache, mountPath: /cache}]", "kind: StatefulSet, spec: {serviceName: chat, volumeClaimTemplates: [{metadata: {name: cache}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 20Gi}}}}]}", &[], "!volume"),
     ("a claim of no size", "volumeMounts: [{name: cache, mountPath: /cache}]", "kind: StatefulSet, spec: {serviceName: chat, volumeClaimTemplates: [{metadata: {name: cache}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 20 GB}}}}]}", &[], "of storage, which is no quantity"),
     ("a size that another tool fills in", "", "-", &["v1 PersistentVolumeClaim cache {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: '${SIZE}'}}}}"], "!no quantity"),
