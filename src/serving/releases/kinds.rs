@@ -155,6 +155,9 @@ pub(crate) fn judge(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> 
 /// Returns the verdicts on `apiVersion` and kind.
 fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Verdict> {
     let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
+    if is_placeholder(api_version) {
+        return Vec::new();
+    }
     let key = format!("{api_version} {kind}");
     let group = group_of(api_version);
 

@@ -23,7 +23,7 @@ fn addresses(text: &str) -> Vec<Address> {
         for (text, is_url) in urls.chain(words) {
             let text = text.split(|c| !is_inside(c)).next().unwrap_or_default();
             let (host, port) = text.split_once(':').unwrap_or((text, ""));
-            if !host.is_empty() && (is_url || host.contains('.') || port.len() > 2) {
+            if is_url || host.contains('.') || port.len() > 2 {
                 found.push((host.to_owned(), port.parse().ok()));
             }
         }

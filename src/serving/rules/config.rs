@@ -95,7 +95,9 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
                 Some(_) => continue,
             };
             let message = format!("`{name}` references decider `{decider}`, {what}");
-            found.below(".plugins", message, suggest::hint(decider, &names, "plugins"));
+            let deciders = types.iter().filter(|(_, kind)| kind.ends_with("decider"));
+            let deciders: Vec<&str> = deciders.map(|(name, _)| *name).collect();
+            found.below(".plugins", message, suggest::hint(decider, &deciders, "deciders"));
         }
     }
     // llm-d-router, disagg-profile-handler: without a decider, prefill is off.
@@ -107,7 +109,8 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
     {
         let message = format!("`disagg-profile-handler` does not use decider `{name}`");
         let hint = format!("write `parameters: {{deciders: {{prefill: {name}}}}}`");
-        found.below(".plugins", message, hint).warning();
+        let finding = found.below(".plugins", message, hint).warning();
+        finding.why("prefill pods get no requests", "llm-d-router, disagg-profile-handler");
     }
 }
 

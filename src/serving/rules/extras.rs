@@ -372,7 +372,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let (host, own) = (text(spec, "host"), pool.namespace());
             let said = host.split('.').nth(1);
             let elsewhere = said.is_some_and(|said| !own.is_empty() && said != own);
-            if elsewhere && !rule.may_share_namespace(pool) {
+            if (elsewhere || said.is_none()) && !rule.may_share_namespace(pool) {
                 // It is for the picker of the same name in its own namespace.
                 continue;
             }

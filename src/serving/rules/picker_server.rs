@@ -39,9 +39,9 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     // Other images may contain the files.
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
         let path = picker.flags.text(flag).filter(|path| official && !is_placeholder(path));
-        let Some(path) = path else { continue };
-        let file = view.file(&picker.pods, picker.container, path);
-        if path.is_empty() || matches!(file, File::NotMounted) {
+        // An empty path is the default.
+        let Some(path) = path.filter(|path| !path.is_empty()) else { continue };
+        if matches!(view.file(&picker.pods, picker.container, path), File::NotMounted) {
             let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
             found.push(message, "mount the ConfigMap or Secret with the file there");
         }

@@ -36,12 +36,11 @@ pub(super) fn containers<'v>(
     pods.flat_map(all).map(|(pods, (container, path))| (pods, container, path))
 }
 
-/// Checks the sizes of claims. Bundles ship none, so that their types are not known.
+/// Checks the sizes of claims of groups, whose types are not those of Kubernetes.
 fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
-    let is_claim = manifest.kind() == "PersistentVolumeClaim";
-    let own = is_claim.then_some((&manifest.json, String::new()));
-    let of_pods = items(manifest.spec(), "volumeClaimTemplates", ".spec");
-    for (claim, path) in own.into_iter().chain(of_pods) {
+    let is_typed = manifest.kind() == "StatefulSet";
+    let claims = items(manifest.spec(), "volumeClaimTemplates", ".spec");
+    for (claim, path) in claims.filter(|_| !is_typed) {
         let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
         if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
             let message = format!("{manifest} requests {size} of storage, which is no quantity");
@@ -68,8 +67,7 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
     let other = kinds::other_group(manifest.group(), kind);
     let other = other.map(|group| format!("it is one of `{group}`"));
     let near = || Some(format!("write {}", kinds::misspelt(version, kind)?));
-    let is_filled_in = is_placeholder(version) || is_placeholder(kind);
-    if let Some(hint) = other.or_else(|| near().filter(|_| !is_filled_in)) {
+    if let Some(hint) = other.or_else(|| near().filter(|_| !is_placeholder(version))) {
         let message = format!("apiVersion `{version}` has no kind {kind}");
         found.push(owner, ".apiVersion", message, hint);
     }

@@ -1720,7 +1720,7 @@ fn rows() -> Vec<Row> {
                 &json!({"spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "200GB"}}}}),
             )],
             "serving-pod",
-            "which is no quantity",
+            "must be a quantity",
         ),
         (
             "a volume",
