@@ -235,7 +235,7 @@ fn leaders_need_a_lock() {
     }
 }
 
-/// What a role of the cluster allows is not known, except for those that only delegate.
+/// The permissions of a role of the cluster are not known, except for those that only delegate.
 #[test]
 fn leaders_may_have_a_lock_by_a_role_of_the_cluster() {
     for (role, expected) in [
