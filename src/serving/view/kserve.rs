@@ -100,7 +100,7 @@ impl Derived {
         let mut spec = json!({});
         for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
-            let preset = named(manifests, &["LLMInferenceServiceConfig"], name).next();
+            let preset = named(manifests, "LLMInferenceServiceConfig", name).next();
             match preset.and_then(|(_, preset)| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
@@ -194,7 +194,7 @@ impl Derived {
             (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
             (None, Some(reference)) => {
                 let (name, key) = (text(reference, "name"), text_or(reference, "key", "epp"));
-                let map = named(manifests, &["ConfigMap"], name)
+                let map = named(manifests, "ConfigMap", name)
                     .find(|(_, map)| map.may_share_namespace(service));
                 if map.is_none() {
                     let message = format!(
@@ -222,8 +222,8 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let runtime = named(manifests, &RUNTIME_KINDS, name)
-                .find(|(_, runtime)| runtime.may_share_namespace(service));
+            let mut runtimes = RUNTIME_KINDS.iter().flat_map(|kind| named(manifests, kind, name));
+            let runtime = runtimes.find(|(_, runtime)| runtime.may_share_namespace(service));
             let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
@@ -286,14 +286,14 @@ fn with_claim(pod: Json, uri: &str) -> Json {
     merged(pod, &json!({"volumes": [volume]}))
 }
 
-/// Returns the manifests of these kinds with a name, with their indices.
+/// Returns the manifests of a kind with a name, with their indices.
 fn named<'m>(
     manifests: &'m [Manifest],
-    kinds: &[&str],
+    kind: &str,
     name: &str,
 ) -> impl Iterator<Item = Indexed<'m>> {
     let all = manifests.iter().enumerate();
-    all.filter(move |(_, one)| kinds.contains(&one.kind()) && one.name() == name)
+    all.filter(move |(_, one)| one.kind() == kind && one.name() == name)
 }
 
 /// Kinds of runtimes: a service uses that of its namespace before that of the cluster (KServe,
