@@ -47,7 +47,8 @@ impl<'s> Summary<'s> {
                 0 => String::new(),
                 more => format!(", {more} relabelled"),
             };
-            return format!("no differences in {} objects{relabelled}", set.unchanged);
+            let objects = counted(set.unchanged, "object");
+            return format!("no differences in {objects}{relabelled}");
         };
         // The worst first.
         let harms: BTreeSet<Harm> =
