@@ -145,6 +145,13 @@ mod tests {
     }
 
     #[test]
+    fn one_object_is_counted_as_one() {
+        let side = || Side::new("a", [crd(&json!({}))], "ns", None);
+        let set = compare(side(), side(), &Options::default());
+        assert_eq!(Summary::of(&set).verdict, "no differences in 1 object");
+    }
+
+    #[test]
     fn many_findings_of_one_rule_do_not_hide_another() {
         let mut old: serde_json::Map<String, Json> =
             (0..9).map(|n| (format!("gone{n}"), json!({"type": "string"}))).collect();
