@@ -350,6 +350,10 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
                 report(&path, "it allows no privileged containers".to_owned());
                 continue;
             }
+            let mut ports = list(container, "ports").iter();
+            if ports.any(|port| number(port, "hostPort").is_some_and(|port| port != 0)) {
+                report(&path, "it allows no hostPort".to_owned());
+            }
             let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
             let any = |key: &str| security(spec, container, key);
             let escalates = own("allowPrivilegeEscalation") != Some(&json!(false));
@@ -358,6 +362,9 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
             let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
             let adds = own("capabilities/add").and_then(Json::as_array).into_iter().flatten();
             let is_restricted = *level == "restricted";
+            if !is_restricted && any("seccompProfile/type") == Some(&json!("Unconfined")) {
+                report(&path, "it allows no unconfined seccompProfile".to_owned());
+            }
             let allowed =
                 if is_restricted { &NAMES.capabilities[..1] } else { &NAMES.capabilities };
             let mut adds = adds.filter_map(Json::as_str).filter(|added| !allowed.contains(added));

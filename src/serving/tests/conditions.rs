@@ -631,6 +631,55 @@ const PODS: &[Row] = &[
     ("a resource of a plugin", "resources: {limits: {nvidia.com/gpu: null, nvidia.co/pgpu: 1}}", "", &[], "!no node has"),
 ];
 
+/// Namespaces with a Pod Security Standard.
+const RESTRICTED: &str = "v1 Namespace models {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: restricted}}}";
+const BASELINE: &str = "v1 Namespace models {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: baseline}}}";
+const PRIVILEGED: &str = "v1 Namespace models {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: privileged}}}";
+
+/// What namespaces require of pods: their Pod Security Standard, and their quotas.
+#[rustfmt::skip]
+const NAMESPACES: &[Row] = &[
+    ("all that restricted requires", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}", "", &[RESTRICTED], "!is restricted"),
+    ("pods of another level", "securityContext: {privileged: true}", "", &[PRIVILEGED], "!is privileged"),
+    ("a namespace without a level", "securityContext: {privileged: true}", "", &["v1 Namespace models {metadata: {namespace: null}}"], "!it allows"),
+    ("another namespace of this level", "", "", &["v1 Namespace other {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: restricted}}}"], "!is restricted"),
+    ("escalation", "securityContext: {runAsUser: 1000, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}", "", &[RESTRICTED], "it requires `allowPrivilegeEscalation: false`"),
+    ("no dropped capabilities", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}", "", &[RESTRICTED], "it requires `capabilities: {drop: [ALL]}`"),
+    ("some dropped capabilities", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}, capabilities: {drop: [NET_RAW]}}", "", &[RESTRICTED], "it requires `capabilities: {drop: [ALL]}`"),
+    ("no profile", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}}", "", &[RESTRICTED], "it requires `seccompProfile"),
+    ("an unconfined profile", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: Unconfined}}", "", &[RESTRICTED], "it requires `seccompProfile"),
+    ("a profile of the pod", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}}", "spec: {template: {spec: {securityContext: {seccompProfile: {type: RuntimeDefault}}}}}", &[RESTRICTED], "!is restricted"),
+    ("root", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}", "", &[RESTRICTED], "it requires `runAsNonRoot: true`"),
+    ("a user of the pod", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}", "spec: {template: {spec: {securityContext: {runAsNonRoot: true}}}}", &[RESTRICTED], "!is restricted"),
+    ("the capability that restricted allows", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}, capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}", "", &[RESTRICTED], "!is restricted"),
+    ("a capability that baseline allows", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}, capabilities: {drop: [ALL], add: [CHOWN]}}", "", &[RESTRICTED], "it allows no capability CHOWN"),
+    ("a capability of baseline", "securityContext: {capabilities: {add: [CHOWN]}}", "", &[BASELINE], "!is baseline"),
+    ("a capability of none", "securityContext: {capabilities: {add: [CHOWN, SYS_ADMIN]}}", "", &[BASELINE], "it allows no capability SYS_ADMIN"),
+    ("nothing that restricted requires", "", "", &[BASELINE], "!is baseline"),
+    ("a privileged container", "securityContext: {privileged: true}", "", &[BASELINE], "it allows no privileged containers"),
+    ("hostNetwork", "", "spec: {template: {spec: {hostNetwork: true}}}", &[BASELINE], "it allows no hostNetwork"),
+    ("hostPID", "", "spec: {template: {spec: {hostPID: true}}}", &[BASELINE], "it allows no hostPID"),
+    ("hostIPC", "", "spec: {template: {spec: {hostIPC: true}}}", &[BASELINE], "it allows no hostIPC"),
+    ("a port of the host", "ports: [{containerPort: 8000, hostPort: 8000}]", "", &[BASELINE], "it allows no hostPort"),
+    ("no port of the host", "ports: [{containerPort: 8000, hostPort: 0}]", "", &[BASELINE], "!is baseline"),
+    ("no profile at all", "securityContext: {seccompProfile: {type: Unconfined}}", "", &[BASELINE], "it allows no unconfined seccompProfile"),
+    ("a profile of its own", "securityContext: {seccompProfile: {type: RuntimeDefault}}", "", &[BASELINE], "!is baseline"),
+    ("no host", "", "spec: {template: {spec: {hostNetwork: false}}}", &[BASELINE], "!is baseline"),
+    ("a path of the host", "volumeMounts: [{name: cache, mountPath: /cache}]", "spec: {template: {spec: {volumes: [{name: cache, hostPath: {path: /cache}}]}}}", &[BASELINE], "it allows no hostPath"),
+    ("a pod that a controller completes", "securityContext: {privileged: true}", "apiVersion: argoproj.io/v1alpha1, kind: Rollout", &[BASELINE], "!is baseline"),
+    ("counted requests", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {spec: {hard: {requests.cpu: 4}}}"], "counts requests.cpu, which `vllm` does not set"),
+    ("counted by the name alone", "resources: {limits: {memory: null}}", "", &["v1 ResourceQuota team {spec: {hard: {memory: 4Gi}}}"], "counts requests.memory, which `vllm` does not set"),
+    ("a limit is a request", "", "", &["v1 ResourceQuota team {spec: {hard: {requests.cpu: 4, requests.memory: 4Gi}}}"], "!counts"),
+    ("a request is no limit", "resources: {limits: {cpu: null}, requests: {cpu: 1}}", "", &["v1 ResourceQuota team {spec: {hard: {limits.cpu: 4}}}"], "counts limits.cpu, which `vllm` does not set"),
+    ("counted pods", "", "", &["v1 ResourceQuota team {spec: {hard: {pods: 4, count/secrets: 4, requests.storage: 1Ti}}}"], "!counts"),
+    ("a quota of a scope", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {spec: {scopes: [BestEffort], hard: {requests.cpu: 4}}}"], "!counts"),
+    ("a quota of a class", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {spec: {scopeSelector: {matchExpressions: []}, hard: {requests.cpu: 4}}}"], "!counts"),
+    ("a quota of another namespace", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {metadata: {namespace: other}, spec: {hard: {requests.cpu: 4}}}"], "!counts"),
+    ("a range of another namespace", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {spec: {hard: {requests.cpu: 4}}}", "v1 LimitRange team {metadata: {namespace: other}, spec: {limits: [{type: Container}]}}"], "counts requests.cpu"),
+    ("a range of the namespace", "resources: {limits: {cpu: null}}", "", &["v1 ResourceQuota team {spec: {hard: {requests.cpu: 4}}}", "v1 LimitRange team {spec: {limits: [{type: Container}]}}"], "!counts"),
+    ("resources of the pod", "resources: {limits: {cpu: null}}", "spec: {template: {spec: {resources: {limits: {cpu: 4}}}}}", &["v1 ResourceQuota team {spec: {hard: {requests.cpu: 4}}}"], "!counts"),
+];
+
 /// Tables of models, whose charts tell the releases of pickers.
 const TABLES: [&str; 4] = [
     "epp = { image = \"example.com/own:v0.10.0@DIGEST\", flags = { enable-prof = false } }\n",
@@ -715,4 +764,9 @@ fn picker_servers() {
 #[test]
 fn pods() {
     insta::assert_snapshot!(checked(PODS));
+}
+
+#[test]
+fn namespaces() {
+    insta::assert_snapshot!(checked(NAMESPACES));
 }
