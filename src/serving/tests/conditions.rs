@@ -636,7 +636,7 @@ const RESTRICTED: &str = "v1 Namespace models {metadata: {namespace: null, label
 const BASELINE: &str = "v1 Namespace models {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: baseline}}}";
 const PRIVILEGED: &str = "v1 Namespace models {metadata: {namespace: null, labels: {pod-security.kubernetes.io/enforce: privileged}}}";
 
-/// What namespaces require of pods: their Pod Security Standard, and their quotas.
+/// Requirements of namespaces for pods: their Pod Security Standard, and their quotas.
 #[rustfmt::skip]
 const NAMESPACES: &[Row] = &[
     ("all that restricted requires", "securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}", "", &[RESTRICTED], "!is restricted"),
