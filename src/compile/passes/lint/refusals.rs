@@ -245,8 +245,8 @@ fn selector(faults: &mut Faults<'_>) {
         let is_listed = list(expression.get("values")).iter().any(|one| one.as_str() == value);
         // Without the label, `NotIn` and `DoesNotExist` hold.
         let fits = match text(expression, "operator") {
-            Some("In") => value.is_some() && is_listed,
-            Some("NotIn") => value.is_none() || !is_listed,
+            Some("In") => is_listed,
+            Some("NotIn") => !is_listed,
             Some("Exists") => value.is_some(),
             Some("DoesNotExist") => value.is_none(),
             _ => true,

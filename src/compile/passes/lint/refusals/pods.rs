@@ -154,8 +154,8 @@ fn resources(faults: &mut Faults<'_>, path: &str, container: &Value) {
     let [requests, limits] = ["requests", "limits"].map(amounts);
     let names: BTreeSet<&str> = requests.keys().chain(limits.keys()).copied().collect();
     for name in names {
-        // Kubernetes: IsNativeResource, IsOvercommitAllowed.
-        let is_device = name.contains('/') && !name.contains("kubernetes.io/");
+        // Kubernetes: IsOvercommitAllowed. Containers have no resources of `kubernetes.io/`.
+        let is_device = name.contains('/');
         let is_exact = is_device || name.starts_with("hugepages-");
         let is_part = |amount: Option<&f64>| amount.is_some_and(|amount| amount.fract() > 0.0);
         let (request, limit) = (requests.get(name), limits.get(name));
