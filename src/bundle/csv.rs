@@ -5,7 +5,7 @@ mod types;
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::fields::{list, text, texts};
+use crate::fields::{is_true, list, text, texts};
 use crate::ir::{Object, Origin, Release, UpgradeEdges, Value};
 use indexmap::IndexMap;
 
@@ -317,7 +317,7 @@ impl Reader<'_> {
                 self.report(Code::ObjectFieldType, message, path);
                 continue;
             };
-            if mode.get("supported") == Some(&Value::Bool(true)) {
+            if is_true(mode, "supported") {
                 modes.push(kind);
             }
         }

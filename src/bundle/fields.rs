@@ -22,6 +22,11 @@ pub fn texts_of<'v>(field: Option<&'v Value>, key: &str) -> impl Iterator<Item =
     list(field).iter().filter_map(move |item| text(item, key))
 }
 
+/// Returns true if the field at a key is true.
+pub fn is_true(value: &Value, key: &str) -> bool {
+    value.get(key) == Some(&Value::Bool(true))
+}
+
 /// Returns an integer.
 pub fn integer(field: Option<&Value>) -> Option<i64> {
     match field {

@@ -64,6 +64,14 @@ pub struct TypeCheck {
     pub unsupported: Vec<(String, String)>,
 }
 
+impl TypeCheck {
+    /// Returns JSON paths of what the API server refuses of a tree that fits, and what the object has there.
+    pub fn refusals(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let missing = self.missing.iter().map(|one| (one.path.clone(), one.describe()));
+        missing.chain(self.unsupported.iter().cloned())
+    }
+}
+
 /// A type of the Kubernetes API.
 pub(super) trait ApiType: DeserializeOwned + Serialize {}
 

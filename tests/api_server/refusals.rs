@@ -14,6 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn the_server_rejects_what_the_lint_warns_about() {
     let cluster = ControlPlane::start();
+    let kubeconfig = cluster.kubeconfig_in("default");
+    let created = |manifest: &str| {
+        let arguments = ["create", "--dry-run=server", "--validate=false", "--filename", "-"];
+        cluster.kubectl_as(&kubeconfig, &arguments, manifest)
+    };
     let mut wrong = Vec::new();
     for row in ROWS {
         let manifest = row.manifest();
@@ -26,8 +31,7 @@ fn the_server_rejects_what_the_lint_warns_about() {
             wrong.push(format!("{manifest}: a build says {said}"));
         }
 
-        let arguments = ["create", "--dry-run=server", "--validate=false", "--filename", "-"];
-        let run = cluster.kubectl_as(&cluster.kubeconfig_in("default"), &arguments, &manifest);
+        let run = created(&manifest);
         if run.success != row.refusal.is_empty() || !run.stderr.contains(row.refusal) {
             wrong.push(format!("{manifest}: the server says {}{}", run.stdout, run.stderr));
         }
@@ -41,8 +45,7 @@ fn the_server_rejects_what_the_lint_warns_about() {
         bound.numbers().map(|(number, is_accepted)| (bound.manifest(number), is_accepted))
     });
     for (manifest, is_accepted) in choices.chain(bounds) {
-        let arguments = ["create", "--dry-run=server", "--validate=false", "--filename", "-"];
-        let run = cluster.kubectl_as(&cluster.kubeconfig_in("default"), &arguments, &manifest);
+        let run = created(&manifest);
         if run.success != is_accepted {
             wrong.push(format!("{manifest}: the server says {}{}", run.stdout, run.stderr));
         }

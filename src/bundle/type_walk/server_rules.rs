@@ -211,7 +211,7 @@ pub(super) const RANGES: [(&str, &str, i64, i64); 55] = [
 ];
 
 const ID: i64 = i32::MAX as i64;
-/// Without a bound of its own: types have bounds.
+/// No bound but that of the field's type.
 const MANY: i64 = i64::MAX;
 
 /// Types of [`REQUIRED_BY_SERVER`] that may have several of the fields.

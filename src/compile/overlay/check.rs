@@ -5,8 +5,8 @@ use super::definitions::{Definition, Definitions};
 use super::schema;
 use crate::config::CrdPlacement;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity, suggest};
-use crate::fields::{list, text};
-use crate::ir::{Object, Origin, Phase, Scope, Scopes, Value, dns_subdomain};
+use crate::fields::{is_true, list, text};
+use crate::ir::{Object, Origin, Phase, Scope, Scopes, dns_subdomain};
 use crate::kinds::{is_built_in, scope_of};
 
 /// The API group of OLM.
@@ -125,7 +125,7 @@ fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
 /// Checks a custom resource against its CRD.
 fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagnostics) {
     let versions = list(definition.crd.at(&["spec", "versions"])).iter();
-    let served = versions.filter(|version| version.get("served") == Some(&Value::Bool(true)));
+    let served = versions.filter(|version| is_true(version, "served"));
     let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
     let Some(version) = served.clone().find(|version| text(version, "name") == Some(wanted)) else {
         let served: Vec<&str> = served.filter_map(|version| text(version, "name")).collect();

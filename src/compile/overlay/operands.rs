@@ -45,9 +45,8 @@ pub fn operands(operands: &Operands) -> Unit {
         // Helm installs to a namespace that exists, and fails at two objects of one name.
         let differ = |other: &Expr| Condition::Differ(Box::new([own.clone(), other.clone()]));
         let create = Condition::Set(create_namespaces().path);
-        let existing = EXISTING.iter().filter(|existing| *existing == namespace);
-        let existing: Vec<_> =
-            existing.map(|name| Expr::Concat(vec![Part::Text((*name).to_owned())])).collect();
+        let existing = EXISTING.contains(&namespace.as_str());
+        let existing = existing.then(|| Expr::Concat(vec![Part::Text(namespace.clone())]));
         let differ = others.iter().chain(&existing).map(differ);
         let when = Condition::all(std::iter::once(create).chain(differ));
         unit.objects.push(object("Namespace", metadata, when));

@@ -36,8 +36,7 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             diagnostics.push(unknown_field(object, &path_of(steps)));
             object.remove(steps);
         }
-        let missing = found.missing.iter().map(|it| (it.path.clone(), it.describe()));
-        for (path, what) in missing.chain(found.unsupported) {
+        for (path, what) in found.refusals() {
             let warning = Diagnostic::warning(Code::ApiRefuses, format!("{object} {what}"));
             diagnostics.push(rejected(warning, object, &path));
         }

@@ -226,7 +226,7 @@ fn refused(
 }
 
 /// Checks that mounts have volumes, and resources their claims. Controllers add volumes to the pods of their kinds,
-/// KubeRay only with mounts of its own.
+/// KubeRay adds them with their mounts.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for pods in pods(view).filter(|pods| !pods.completed || is_of_ray(pods)) {
         let mut volumes: Vec<&str> = texts(pods.spec, "volumes", "name").collect();

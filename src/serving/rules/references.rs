@@ -184,10 +184,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     let files = view.engines().flat_map(|one| FILE_FLAGS.map(|flag| (one, flag)));
     for ((template, engine), flag) in files {
         let path = engine.flags.text(flag).unwrap_or_default();
-        let is_plain = !path.contains(['*', '$', ',']) && !is_placeholder(path);
-        let File::Missing(map) = view.file(template, engine.container, path) else { continue };
-        let map = &view.manifests[map];
-        if is_plain && !keys(map).is_empty() {
+        let is_plain = !path.contains(['*', '$', ',']);
+        if let Some(map) = without_file(view, template, engine.container, path).filter(|_| is_plain)
+        {
             let message = format!("{map} does not have the file `{path}` of `--{flag}`");
             let finding = found.push(template.owner, &engine.path, message, "use one of its keys");
             finding.why("the engine fails to start", "Kubernetes API, ConfigMaps");
@@ -246,6 +245,17 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns the mounted ConfigMap or Secret that should have a file and does not, if its keys are known.
+fn without_file<'v>(
+    view: &'v View<'_>,
+    pods: &Template<'_>,
+    container: &Json,
+    path: &str,
+) -> Option<&'v Manifest> {
+    let File::Missing(map) = view.file(pods, container, path) else { return None };
+    Some(&view.manifests[map]).filter(|map| !keys(map).is_empty() && !is_placeholder(path))
+}
+
 /// Checks the paths in variables of a container, and its arguments, against its volumes.
 fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: Reporter<'_>) {
     let is_path = |path: &&str| path.starts_with('/') && !path.contains([':', ' ', '*', '$']);
@@ -253,11 +263,7 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
         let (name, path) = (text(variable, "name"), text(variable, "value"));
         let has_file = path.rsplit('/').next().is_some_and(|file| file.contains('.'));
         let file = Some(path).filter(is_path).filter(|_| has_file);
-        let file = file.map(|path| view.file(pods, container, path));
-        let Some(File::Missing(map)) = file else { continue };
-        let map = &view.manifests[map];
-        let known = keys(map);
-        if !known.is_empty() && !is_placeholder(path) {
+        if let Some(map) = file.and_then(|path| without_file(view, pods, container, path)) {
             let message = format!("{map} does not have the file `{path}` of `{name}`");
             let finding = found.below(".env", message, "use one of its keys");
             finding.why("the program does not find its file", "Kubernetes API, ConfigMaps");

@@ -13,7 +13,7 @@ mod pods;
 use super::super::check_types::{is_given, rejected};
 use crate::bundle::{TypeCheck, check_object};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{below, integer, list, text, texts_of};
+use crate::fields::{below, integer, is_true, list, text, texts_of};
 use crate::ir::{
     Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
 };
@@ -66,9 +66,7 @@ pub fn refused(object: &Json) -> Vec<Refusal> {
     // CRDs are most of a chart, and have rules of their own in `diff`.
     let is_crd = object["kind"].as_str() == Some("CustomResourceDefinition");
     let types = if is_crd { TypeCheck::default() } else { check_object(object.clone()) };
-    let missing = types.missing.iter().map(|it| (it.path.clone(), it.describe()));
-    let of_types = missing.chain(types.unsupported);
-    let of_types = of_types.map(|(path, what)| Refusal { path, what, default: None });
+    let of_types = types.refusals().map(|(path, what)| Refusal { path, what, default: None });
     of_types.chain(refused_values(object)).collect()
 }
 
@@ -389,7 +387,7 @@ fn crd(faults: &mut Faults<'_>) {
         faults.add(".metadata.name", format!("must be named `{name}`, from its plural and group"));
     }
     let versions = list(object.at(&["spec", "versions"]));
-    let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
+    let stored = versions.iter().filter(|version| is_true(version, "storage")).count();
     if stored != 1 {
         faults.add(".spec.versions", format!("has {stored} storage versions instead of one"));
     }

@@ -21,10 +21,13 @@ pub(crate) struct Row {
 impl Row {
     /// Returns the changed object.
     pub(crate) fn manifest(&self) -> String {
-        let manifest = self.object.replace(self.from, self.to);
-        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
-        expanded(&manifest)
+        expanded(&changed(self.object, self.from, self.to))
     }
+}
+
+fn changed(object: &str, from: &str, to: &str) -> String {
+    assert!(object.contains(from), "{from:?} is not in the object");
+    object.replace(from, to)
 }
 
 /// Returns a text with names as long as they may be, and longer.
@@ -497,10 +500,8 @@ pub(crate) struct Choice {
 impl Choice {
     /// Returns the object with a value.
     pub(crate) fn manifest(&self, value: &str) -> String {
-        let manifest = self.object.replacen(self.from, self.to, 1);
-        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
         // Some values are special in YAML.
-        manifest.replace("VALUE", &format!("'{value}'"))
+        changed(self.object, self.from, self.to).replace("VALUE", &format!("'{value}'"))
     }
 
     /// Returns the message of a build about a value that is not known, after the object's name.
@@ -615,9 +616,7 @@ pub(crate) struct Bound {
 impl Bound {
     /// Returns the object with a number.
     pub(crate) fn manifest(&self, number: i64) -> String {
-        let manifest = self.object.replacen(self.from, self.to, 1);
-        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
-        manifest.replace("7777", &number.to_string())
+        changed(self.object, self.from, self.to).replace("7777", &number.to_string())
     }
 
     /// Returns the numbers next to the bounds, with true for those that the server accepts. Zero is a

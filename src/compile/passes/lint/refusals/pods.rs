@@ -4,9 +4,8 @@
 
 use super::{Faults, is_port_name, items, metadata};
 use crate::diag::suggest;
-use crate::fields::{integer, list, text, texts_of};
-use crate::ir::{Value, is_label, pod_spec_keys, quantity};
-use serde_json::Value as Json;
+use crate::fields::{integer, is_true, list, text, texts_of};
+use crate::ir::{Release, Value, is_label, pod_spec_keys, quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the pods of a workload.
@@ -73,10 +72,6 @@ pub(super) fn pods(faults: &mut Faults<'_>) {
 
 /// Containers that end before others start are not probed.
 const PROBES: [&str; 4] = ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
-
-fn is_true(value: &Value, key: &str) -> bool {
-    value.get(key) == Some(&Value::Bool(true))
-}
 
 /// Checks fields of a pod that depend on each other. `policies` are the restart policies of its kind.
 ///
@@ -149,7 +144,11 @@ fn resources(faults: &mut Faults<'_>, path: &str, container: &Value) {
     let amounts = |group: &str| -> BTreeMap<&str, f64> {
         let amounts = container.at(&["resources", group]).and_then(Value::as_map);
         let amounts = amounts.into_iter().flatten();
-        amounts.filter_map(|(name, amount)| Some((&**name, quantity(&literal(amount)?)?))).collect()
+        amounts
+            .filter_map(|(name, amount)| {
+                Some((&**name, quantity(&Release::LITERAL.value(amount))?))
+            })
+            .collect()
     };
     let [requests, limits] = ["requests", "limits"].map(amounts);
     let names: BTreeSet<&str> = requests.keys().chain(limits.keys()).copied().collect();
@@ -173,15 +172,6 @@ fn resources(faults: &mut Faults<'_>, path: &str, container: &Value) {
             _ => continue,
         };
         faults.add(format!("{path}.resources"), what);
-    }
-}
-
-/// Returns a text or number.
-fn literal(value: &Value) -> Option<Json> {
-    match value {
-        Value::Text(text) => Some(Json::from(text.as_str())),
-        Value::Number(number) => Some((*number).into()),
-        _ => None,
     }
 }
 
