@@ -54,7 +54,7 @@ impl Cache {
         if size > most {
             return Ok(None);
         }
-        // In a statement of its own: hashing a blob takes long, and other threads need the list meanwhile.
+        // A separate statement: hashing a blob takes long, and other threads need the list meanwhile.
         let is_sound = self.known().contains(digest.as_ref());
         if !is_sound {
             let found = CheckedBlob::new(&mut file, digest, size)?.finish();
