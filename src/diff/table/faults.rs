@@ -254,6 +254,45 @@ fn leaders_may_have_a_lock_by_a_role_of_the_cluster() {
     }
 }
 
+/// An operator that could read everything may leave an API to another operator of the chart.
+#[test]
+fn apis_have_a_reader() {
+    let chart = |of_first: &[&str], of_second: &[&str]| {
+        let named = |name: &str, account: &str| {
+            let mut pod = pod(json!({}), json!({"serviceAccountName": account}));
+            pod["metadata"]["name"] = json!(name);
+            pod
+        };
+        let may = |account: &str, groups: &[&str]| {
+            [
+                role("ClusterRole", account, &[rule(groups, &["*"], &["list", "watch"])]),
+                binding("ClusterRoleBinding", account, account, &[account]),
+                object("v1", "ServiceAccount", account, json!({})),
+            ]
+        };
+        let mut objects = vec![crd(json!({})), named("first", "sa"), named("second", "sb")];
+        objects.extend([may("sa", of_first), may("sb", of_second)].concat());
+        Of::Objects(objects)
+    };
+    let explicit = |mut chart: Of| {
+        let Of::Objects(objects) = &mut chart else { panic!("objects") };
+        let role = objects.iter_mut().find(|object| object["kind"] == "ClusterRole").unwrap();
+        role["rules"][0]["resources"] = json!(["ks"]);
+        chart
+    };
+    for (old, new, expected) in [
+        (chart(&["*"], &["g"]), chart(&["h"], &["g"]), false),
+        (chart(&["g"], &["g"]), chart(&["h"], &["g"]), false),
+        (chart(&["*"], &["h"]), chart(&["h"], &["g"]), false),
+        (chart(&["*"], &["g"]), chart(&["h"], &["h"]), true),
+        (chart(&["*"], &["h"]), chart(&["h"], &["h"]), true),
+        (explicit(chart(&["g"], &["g"])), chart(&["h"], &["g"]), true),
+    ] {
+        let found = codes(old, new);
+        assert_eq!(found.contains(&"own-api-not-readable"), expected, "{found:?}");
+    }
+}
+
 #[test]
 fn autoscalers_need_requests() {
     let cpu = || json!({"cpu": 1});

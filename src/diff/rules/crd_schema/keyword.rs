@@ -35,6 +35,8 @@ pub(super) type Verdict = (&'static Rule, String);
 /// Keywords that combine schemas.
 const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
+const LIST_KIND: &str = "x-kubernetes-list-type";
+
 /// Returns the finding for an edit of a schema keyword, which is step `at` of the edit's path.
 pub(super) fn finding(
     context: &RuleContext<'_, '_>,
@@ -148,8 +150,12 @@ impl KeywordChange<'_> {
             "additionalProperties" | "properties" | "items" => self.of_fields(),
             "x-kubernetes-validations" if self.new.is_none() => (&LOOSENED, self.change()),
             "x-kubernetes-validations" => (&VALIDATION, self.change()),
-            "x-kubernetes-list-map-keys" => self.of_list_keys(),
-            "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
+            // A new type comes with its keys.
+            "x-kubernetes-list-map-keys" => {
+                let of_type = verdict(LIST_KIND, self.before, self.after, self.is_part);
+                of_type.unwrap_or_else(|| self.of_list_keys())
+            }
+            LIST_KIND | "x-kubernetes-map-type" => self.of_list_type(),
             _ => self.unclassified(),
         })
     }
@@ -390,12 +396,8 @@ impl KeywordChange<'_> {
     }
 
     fn of_list_keys(&self) -> Verdict {
-        let keys =
-            |value: Option<&Json>| value.map_or("none".to_owned(), |keys| values(&all(keys)));
-        let (old, new) = (keys(self.old), keys(self.new));
-        // Without keys, no item is a duplicate of another.
-        let rule = if self.new.is_none() { &LIST_TYPE } else { &LIST_KEYS };
-        (rule, format!("list map keys {old} → {new}"))
+        let (old, new) = (list_keys(self.old), list_keys(self.new));
+        (&LIST_KEYS, format!("list map keys {old} → {new}"))
     }
 
     fn of_list_type(&self) -> Verdict {
@@ -407,8 +409,15 @@ impl KeywordChange<'_> {
         // types of maps are for server-side apply.
         let strictness = |kind: &str| ["set", "map"].iter().position(|unique| *unique == kind);
         let rule = if strictness(&new) > strictness(&old) { &UNIQUE } else { &LIST_TYPE };
-        (rule, format!("{} {old} → {new}", self.keyword))
+        let keys = self.after.get("x-kubernetes-list-map-keys").filter(|_| new == "map");
+        let keys = keys.map(|keys| format!(" with keys {}", list_keys(Some(keys))));
+        (rule, format!("{} {old} → {new}{}", self.keyword, keys.unwrap_or_default()))
     }
+}
+
+/// Returns the keys of a list of type map.
+fn list_keys(keys: Option<&Json>) -> String {
+    keys.map_or("none".to_owned(), |keys| values(&all(keys)))
 }
 
 fn properties(value: &Json) -> impl Iterator<Item = (&String, &Json)> {
