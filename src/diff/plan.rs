@@ -49,8 +49,8 @@ step_kinds! {
     Crds "crds" "Create and replace the CRDs with kubectl; `helm upgrade` does not update them";
     TakeOver "take-over" "Adopt existing CRDs into the release with this upgrade";
     Delete "delete"
-        "Delete objects that the API server does not update right before the upgrade, which recreates \
-         them";
+        "Delete objects that the API server does not update right before the upgrade, or a rollback, \
+         which recreates them";
     Upgrade "upgrade" "Upgrade";
     Restart "restart" "Expect these pods to restart";
     Watch "watch" "Monitor after the upgrade";

@@ -10,7 +10,8 @@ use crate::helm::Helm;
 use crate::install::{OTHERS, prepare};
 use crate::leftovers;
 use crate::lifecycle::{
-    Release, effects, expect, kinds, named, observed, planned, settled_rules, uninstall, upgrade,
+    Release, delete_commands, effects, expect, kinds, named, observed, planned, settled_rules,
+    shell, uninstall, upgrade,
 };
 use crate::shared::shared;
 use crate::table::{self, Row};
@@ -193,7 +194,7 @@ fn upgrades(
     rows: &mut Vec<Row>,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut stored = BTreeSet::new();
+    let (mut stored, mut deletions) = (BTreeSet::new(), BTreeSet::new());
     settled_rules(release.cluster);
     let first = release.objects(&release.manifests());
     for pair in package.versions.windows(2) {
@@ -214,6 +215,7 @@ fn upgrades(
         }
         let mark = release.cluster.audit_mark();
         let (report, run) = upgrade(release, old, new);
+        deletions.extend(delete_commands(&report, release).lines().map(str::to_owned));
         if let Some(failure) = expect(&step, run) {
             wrong.push(failure);
             return wrong;
@@ -243,6 +245,10 @@ fn upgrades(
         if is_without || lives(release.helm, &package.name) {
             wrong.extend(expect(&format!("{step}, again"), release.run("upgrade", new)));
         }
+    }
+    for command in &deletions {
+        let folder = &package.versions[0].chart;
+        wrong.extend(expect(command, shell(release.cluster, release.helm, folder, command)));
     }
     let run = release.helm(&["rollback", release.name, "1"]);
     if !stored.is_empty() {

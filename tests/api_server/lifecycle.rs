@@ -231,7 +231,16 @@ pub(crate) fn report(old: &Path, new: &Path, namespace: &str) -> Json {
 /// The commands of a report's plan in their order, for this release and a shell in the folder of the
 /// new chart.
 pub(crate) fn plan_commands(report: &Json, release: &Release<'_>) -> String {
-    let steps = report["plan"].as_array().expect("a plan").iter();
+    commands_of(report, release, |_| true)
+}
+
+/// The commands that delete objects before an upgrade, and before a rollback.
+pub(crate) fn delete_commands(report: &Json, release: &Release<'_>) -> String {
+    commands_of(report, release, |step| step["id"] == "delete")
+}
+
+fn commands_of(report: &Json, release: &Release<'_>, wanted: fn(&Json) -> bool) -> String {
+    let steps = report["plan"].as_array().expect("a plan").iter().filter(|step| wanted(step));
     let commands = steps.flat_map(|step| step["commands"].as_array().expect("commands"));
     let commands: Vec<&str> = commands.map(|command| command.as_str().expect("a text")).collect();
     for_release(&commands.join("\n"), release.name, release.namespace)
@@ -305,6 +314,8 @@ pub(crate) fn planned(report: &Json, namespace: &str, known: &BTreeSet<String>) 
         }
         match object["action"].as_str().expect("an action") {
             "added" => effect.created.insert(this),
+            // Helm keeps them, as the finding says.
+            "removed" if this.starts_with("CustomResourceDefinition/") => false,
             "removed" => effect.deleted.insert(this),
             "renamed" => {
                 effect.deleted.insert(id(&object["from"]));

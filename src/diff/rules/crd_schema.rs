@@ -11,7 +11,7 @@ pub(crate) use location::schema_field;
 pub(super) use renamed_properties::NewProperties;
 pub(super) use validation::OldRules;
 
-use super::{RuleContext, found, rules};
+use super::{RuleContext, display_value, found, rules};
 use crate::Finding;
 use crate::path::Step;
 use crate::read::{at, is_true};
@@ -241,8 +241,11 @@ fn in_status(field: &str) -> bool {
 fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {
     let steps = context.steps();
     let field = &location.field;
-    if context.edit.new.is_some() {
-        return Some(found(&PROPERTY_ADDED, format!("{field}: field added")));
+    if let Some(schema) = &context.edit.new {
+        let default =
+            schema.get("default").map(|value| format!(", default {}", display_value(value)));
+        let added = format!("{field}: field added{}", default.unwrap_or_default());
+        return Some(found(&PROPERTY_ADDED, added));
     }
     let schema = context.new.at(steps.get(..location.schema)?)?;
     // The schema above the field decides what happens to unknown fields.

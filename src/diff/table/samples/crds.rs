@@ -610,6 +610,11 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             rules(&["self.size > 2"], size()),
         ),
         change(
+            "a new field with a default",
+            map(json!({"properties": {}})),
+            map(json!({"properties": {"size": {"type": "string", "default": "large"}}})),
+        ),
+        change(
             "a rule for a new field",
             map(json!({"properties": size()})),
             rules(&["self.other > 1"], sizes()),
