@@ -188,7 +188,8 @@ fn create(client: &Client, list: &str, object: &Json) -> Answer {
     panic!("{list} is not served, or a webhook is still called");
 }
 
-/// The classes of all findings about a CRD.
+/// The classes of all findings about a CRD, and `default` if a new default is among them, which objects
+/// get when they are read.
 fn classes(reports: &[Json], crd: &str) -> BTreeSet<String> {
     let items = |value: &Json| value.as_array().cloned().unwrap_or_default();
     let objects = reports.iter().flat_map(|report| items(&report["objects"]));
@@ -197,7 +198,11 @@ fn classes(reports: &[Json], crd: &str) -> BTreeSet<String> {
     });
     let changes = of_crd.flat_map(|object| items(&object["changes"]));
     let findings = changes.flat_map(|change| items(&change["findings"]));
-    findings.filter_map(|finding| finding["class"].as_str().map(str::to_owned)).collect()
+    let class = |finding: Json| {
+        let is_default = finding["reason"].as_str()?.contains("default `");
+        Some(if is_default { "default" } else { finding["class"].as_str()? }.to_owned())
+    };
+    findings.filter_map(class).collect()
 }
 
 /// The name that a rule of a schema prescribes, where a kind has one object only.
