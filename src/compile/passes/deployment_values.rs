@@ -113,7 +113,8 @@ impl Settings {
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         self.security_context(pod, &["podSecurityContext"], "Security context of the pods.");
         self.containers(pod);
-        self.priority_class(pod);
+        let (key, schema) = ("priorityClassName", json!({"type": "string"}));
+        self.text(pod, key, &[key], schema, "Priority class of the pods.");
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
         let key = "nodeSelector";
         self.replace(pod, key, &[key], schema, "Node selector for the pods.");
@@ -156,7 +157,10 @@ impl Settings {
 
             let keys = ["securityContext", &name];
             self.security_context(container, &keys, &of("Security context"));
-            self.pull_policy(container, &name, &of("Image pull policy"));
+            let policies =
+                json!({"type": "string", "enum": ["Always", "IfNotPresent", "Never", ""]});
+            let key = "imagePullPolicy";
+            self.text(container, key, &[key, &name], policies, &of("Image pull policy"));
             let argument = json!({"type": "string"});
             let description = of("Additional arguments");
             self.append([container], "args", &["extraArgs", &name], argument, &description);
@@ -179,36 +183,24 @@ impl Settings {
         }
     }
 
-    /// Makes the pull policy of a container a value, which cannot be unset if the operator sets it.
-    /// An unknown policy stays: the schema of the values would refuse it as the default.
-    fn pull_policy(&mut self, container: &mut Map, name: &str, description: &str) {
-        let path = self.path(&["imagePullPolicy", name]);
-        let mut policies = vec!["Always", "IfNotPresent", "Never"];
-        let own = container.get("imagePullPolicy").and_then(Value::as_str);
-        let own = own.filter(|own| policies.contains(own)).map(str::to_owned);
-        if own.is_none() && container.contains_key("imagePullPolicy") {
-            return;
-        }
-        let text: Value = Expr::Text(path.clone()).into();
-        let value = if own.is_some() {
-            text
-        } else {
-            policies.push("");
-            Value::when(Condition::Set(path.clone()), text)
-        };
-        container.insert("imagePullPolicy".to_owned(), value);
-        let schema = json!({"type": "string", "enum": policies});
-        self.declare(&path, json!(own.unwrap_or_default()), schema, description);
-    }
-
-    fn priority_class(&mut self, pod: &mut Map) {
-        let path = self.path(&["priorityClassName"]);
-        let own = pod.get("priorityClassName").map_or(Some(""), Value::as_str);
-        let Some(own) = own.map(str::to_owned) else { return };
-        let value = Value::when(Condition::Set(path.clone()), Expr::Text(path.clone()).into());
-        pod.insert("priorityClassName".to_owned(), value);
-        let schema = json!({"type": "string"});
-        self.declare(&path, json!(own), schema, "Priority class of the pods.");
+    /// Makes the text at `key` a value of this schema, and leaves the field out where the value is empty.
+    /// A text that the schema does not list stays: it would refuse it as the default.
+    fn text(
+        &mut self,
+        holder: &mut Map,
+        key: &str,
+        value: &[&str],
+        schema: Json,
+        description: &str,
+    ) {
+        let own = holder.get(key).map_or(Some(""), Value::as_str).map(|own| json!(own));
+        let is_listed =
+            |own: &Json| schema["enum"].as_array().is_none_or(|texts| texts.contains(own));
+        let Some(own) = own.filter(is_listed) else { return };
+        let path = self.path(value);
+        let text = Expr::Text(path.clone()).into();
+        holder.insert(key.to_owned(), Value::when(Condition::Set(path.clone()), text));
+        self.declare(&path, own, schema, description);
     }
 
     /// Makes the map at `key` a value.
