@@ -379,24 +379,32 @@ fn flatten(
         return;
     }
 
-    for key in ["apiVersion", "kind"] {
-        if root.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
-            let message = format!("the object has no `{key}`");
-            let hint = hint(
-                "remove the file if it is not a manifest: every document in the manifests directory \
-                    must be an object with apiVersion and kind",
-            );
-            diagnostics.error(Code::NotAnObject, origin.place(), message, hint);
-            return;
-        }
-    }
-
+    let not_a_manifest = hint(
+        "remove the file if it is not a manifest: every document in the manifests directory must be \
+            an object with apiVersion and kind",
+    );
     // An object without a name cannot be upgraded: each release would create another one.
+    let no_name = "set a name: Helm and OLM install objects by name, not generateName";
     let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
-    if name.and_then(Value::as_str).is_none_or(str::is_empty) {
-        let message = format!("the {kind} has no `metadata.name`");
-        let hint = "set a name: Helm and OLM install objects by name, not generateName";
-        diagnostics.error(Code::NotAnObject, origin.place(), message, hint);
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let fields = [
+        ("object", "apiVersion", root.get("apiVersion"), not_a_manifest),
+        ("object", "kind", root.get("kind"), not_a_manifest),
+        (kind.as_str(), "metadata.name", name, no_name),
+    ];
+    let wrong = fields.into_iter().find(|(_, _, value, _)| !value.is_some_and(is_text));
+    if let Some((what, key, value, hint)) = wrong {
+        // YAML reads the words n, y, on and off as booleans.
+        let other = value.filter(|value| !matches!(value, Value::Text(_) | Value::Null));
+        let message = match other.map(Value::type_name) {
+            Some(found) => format!("`{key}` of the {what} must be a string, but it is {found}"),
+            None => format!("the {what} has no `{key}`"),
+        };
+        let (code, hint) = match other {
+            Some(_) => (Code::ObjectFieldType, "put the value in quotes"),
+            None => (Code::NotAnObject, hint),
+        };
+        diagnostics.error(code, origin.place(), message, hint);
         return;
     }
 

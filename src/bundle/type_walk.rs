@@ -7,14 +7,15 @@
 
 mod server_rules;
 
+use super::fields::below;
 use super::typed::TypeMismatch;
 use crate::diag::suggest;
-use crate::ir::{push_key, quantity};
+use crate::ir::quantity;
 use serde::Serialize;
 use serde::de::value::Error;
 use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
-use server_rules::{NOT_EXCLUSIVE, RANGES, REQUIRED_BY_SERVER, VALUES, ZERO_IS_VALID};
+use server_rules::{FORMS, NOT_EXCLUSIVE, RANGES, REQUIRED_BY_SERVER, VALUES, ZERO_IS_VALID};
 
 /// Returns the rows of a table that are about a type.
 fn rows_of<'t, R>(table: &'t [R], name: &str, name_of: impl Fn(&R) -> &str) -> &'t [R] {
@@ -100,9 +101,7 @@ impl<'a> Parts<'a> {
     fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Error> {
         let Place { json, path, found } = &mut self.place;
         let Some(json) = json.get(key) else { return Ok(()) };
-        let mut path = path.clone();
-        push_key(&mut path, key);
-        value.serialize(Place { json, path, found })
+        value.serialize(Place { json, path: below(path, key), found })
     }
 }
 
@@ -178,8 +177,7 @@ impl ser::SerializeStruct for Parts<'_> {
         }
 
         for (_, field, known) in rows_of(&VALUES, self.name, |row| row.0) {
-            let mut path = path.clone();
-            push_key(&mut path, field);
+            let path = below(&path, field);
             let values: Vec<(String, &Json)> = match json.get(field) {
                 Some(Json::Array(items)) => {
                     let items = items.iter().enumerate();
@@ -196,6 +194,16 @@ impl ser::SerializeStruct for Parts<'_> {
             }
         }
 
+        for (_, field, noun, clause, fits) in rows_of(&FORMS, self.name, |row| row.0) {
+            let path = below(&path, field);
+            let text = json.get(field).and_then(Json::as_str).filter(|text| !text.is_empty());
+            // The first row of a field that does not fit is enough.
+            let is_known = found.unsupported.last().is_some_and(|(last, _)| *last == path);
+            if let Some(text) = text.filter(|text| !is_known && !fits(text)) {
+                found.unsupported.push((path, format!("has {noun} \"{text}\", {clause}")));
+            }
+        }
+
         for (_, field, least, most) in rows_of(&RANGES, self.name, |row| row.0) {
             let number = json.get(field).and_then(Json::as_i64);
             if let Some(number) = number.filter(|number| !(least..=most).contains(&number)) {
@@ -204,9 +212,8 @@ impl ser::SerializeStruct for Parts<'_> {
                 } else {
                     format!("not {least} to {most}")
                 };
-                let mut path = path.clone();
-                push_key(&mut path, field);
-                found.unsupported.push((path, format!("has {field} {number}, {known}")));
+                let what = format!("has {field} {number}, {known}");
+                found.unsupported.push((below(&path, field), what));
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ pub(super) struct Build {
     jobs: Option<NonZeroUsize>,
 }
 
-fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     let number: usize = text.parse().map_err(|error| format!("{error}"))?;
     NonZeroUsize::new(number).ok_or_else(|| "it must be at least 1".to_owned())
 }

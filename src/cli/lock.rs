@@ -27,7 +27,7 @@ pub(super) struct LockCommand {
     #[arg(long)]
     check: bool,
     /// Number of parallel jobs [default: 16].
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = super::build::at_least_one)]
     jobs: Option<std::num::NonZeroUsize>,
 }
 

@@ -81,13 +81,13 @@ impl Config {
         // A tree with syntax errors lacks keys, which would be reported as missing.
         let is_toml = !reader.found.has_errors();
         for (source, login) in
-            sources.iter().flat_map(|one| logins(&one.text).map(move |at| (one, at)))
+            sources.iter().flat_map(|one| logins(&one.text).into_iter().map(move |at| (one, at)))
         {
             // Whichever key or comment has it, because the file is committed.
             let hint = "remove it, and revoke it if the file was shared; registries are read with \
                 what `podman login` or `docker login` stores";
             let place = &Span::new(source, login);
-            reader.found.error(Code::InvalidValue, place, "a URL with a password", hint);
+            reader.found.error(Code::InvalidValue, place, "a password", hint);
         }
         let config = is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>())).flatten();
 

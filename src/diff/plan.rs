@@ -405,15 +405,19 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     step
 }
 
-/// Returns the workloads whose pod template changes.
+/// Returns the workloads whose pod template changes, and whose controller replaces pods for it.
 fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let restarted = |object: &ObjectChange| {
         let template = pod_template(&object.id.kind)?;
         let here = |change: &super::Change| change.path.keys().starts_with(template);
-        // Hooks run in every upgrade or test anyway.
-        let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
+        let new = sides.new.objects.get(&object.id)?;
+        // Hooks run in every upgrade or test anyway, and pods of a CronJob start at its next time.
+        let is_kept = rules::is_hook(new)
+            || object.id.kind == "CronJob"
+            || is_true(new, &["spec", "paused"])
+            || text(new, &["spec", "updateStrategy", "type"]) == "OnDelete";
         match object.action {
-            _ if hook => None,
+            _ if is_kept => None,
             Action::Changed => object.changes.iter().any(here).then(|| object.id.to_string()),
             Action::Renamed(_) => Some(format!("{} (renamed)", object.id)),
             _ => None,
@@ -454,6 +458,36 @@ mod tests {
         let step = set.plan.iter().find(|step| step.kind == StepKind::Crds).expect("a step");
         assert_eq!(step.items, ["changed (changed)", "new (added)"]);
         assert_eq!(step.commands, ["kubectl create -f CRDS", "kubectl replace -f CRDS"]);
+    }
+
+    /// Pods stay if their controller does not replace them, or starts others later.
+    #[test]
+    fn restarted_pods_are_those_that_their_controller_replaces() {
+        let template =
+            |image: &str| json!({"spec": {"containers": [{"name": "c", "image": image}]}});
+        let workload =
+            |kind: &str, spec: Json| json!({"kind": kind, "metadata": {"name": "w"}, "spec": spec});
+        for (kind, fields, restarts) in [
+            ("Deployment", json!({}), true),
+            ("Deployment", json!({"paused": true}), false),
+            ("StatefulSet", json!({"updateStrategy": {"type": "RollingUpdate"}}), true),
+            ("StatefulSet", json!({"updateStrategy": {"type": "OnDelete"}}), false),
+            ("CronJob", json!({}), false),
+        ] {
+            let side = |image: &str| {
+                let mut spec = fields.clone();
+                match kind {
+                    "CronJob" => {
+                        spec["jobTemplate"] = json!({"spec": {"template": template(image)}})
+                    }
+                    _ => spec["template"] = template(image),
+                }
+                Side::new("widgets", [workload(kind, spec)], "ns", None)
+            };
+            let set = compare(side("r.io/a:1"), side("r.io/a:2"), &Options::default());
+            let is_listed = set.plan.iter().any(|step| step.kind == StepKind::Restart);
+            assert_eq!(is_listed, restarts, "{kind} {fields}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use super::names::NAMES;
 use super::read::letters;
 use super::{CHART_KIND, Side};
+use crate::escape::login::logins;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -162,10 +163,6 @@ static ARMOURED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----").ok()
 });
 
-/// `scheme://user:secret@`
-static IN_URL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"([A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@]*:)([^\s/@]+)@").ok());
-
 /// Redacts secrets inside of text.
 fn in_text(text: &mut String, marks: &mut Marks) {
     // First, because keys in PEM contain `=` and `:` themselves.
@@ -174,12 +171,10 @@ fn in_text(text: &mut String, marks: &mut Marks) {
         *text = done.into_owned();
     }
 
-    if let Some(pattern) = IN_URL.as_ref().filter(|_| text.contains("://")) {
-        let done = pattern.replace_all(text, |found: &Captures<'_>| match &found[2] {
-            secret if is_reference(secret) => found[0].to_owned(),
-            secret => format!("{}{}@", &found[1], marks.number(secret)),
-        });
-        *text = done.into_owned();
+    for Range { start, end } in logins(text).into_iter().rev() {
+        let secret = text[start..end].find(':').map_or(start, |colon| start + colon + 1);
+        let mark = marks.number(&text[secret..end]);
+        text.replace_range(secret..end, &mark);
     }
 
     if let Some(pattern) = IN_HEADER.as_ref() {

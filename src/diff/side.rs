@@ -105,6 +105,9 @@ pub struct BundleFacts {
 /// Maximum number of rules that are filled in: each role may aggregate all others.
 const MOST_RULES: usize = 100_000;
 
+/// Maximum number of ClusterRoles that aggregate one another in a row.
+const MOST_LEVELS: usize = 5;
+
 /// One side of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
@@ -166,34 +169,50 @@ impl Side {
 
     /// Fills in the rules of ClusterRoles that aggregate others of the side, as their controller does.
     fn aggregate_roles(&mut self) {
-        let is_aggregated = |role: &Json| role.get("aggregationRule").is_some();
-        let roles = self.objects.iter().filter(|(id, _)| id.kind == "ClusterRole");
-        let (aggregated, parts): (Vec<_>, Vec<_>) =
-            roles.partition(|(_, role)| is_aggregated(role));
-
-        let mut left = MOST_RULES;
-        let mut filled: Vec<(Identity, Vec<Json>)> = Vec::new();
-        for (id, role) in aggregated {
-            let selectors = items(role, &["aggregationRule", "clusterRoleSelectors"]).iter();
-            let selectors = selectors.filter(|selector| selector.get("matchExpressions").is_none());
-            let is_part = |(_, part): &&(&Identity, &Json)| {
-                let labels = at(*part, &["metadata", "labels"]);
-                let has = |(key, value): (&String, &Json)| at(labels, &[key]) == Some(value);
-                selectors.clone().any(|selector| entries(selector, &["matchLabels"]).all(has))
-            };
-            let parts = parts.iter().filter(is_part);
-            let rules = parts.flat_map(|(_, part)| items(*part, &["rules"])).take(left);
-            filled.push((id.clone(), rules.cloned().collect()));
-            left -= filled.last().map_or(0, |(_, rules)| rules.len());
-        }
-
-        for (id, rules) in filled {
-            let Some(role) = self.objects.get_mut(&id) else { continue };
+        let roles = self.objects.iter_mut().filter(|(id, _)| id.kind == "ClusterRole");
+        let mut aggregated: Vec<(Identity, Json)> = Vec::new();
+        for (id, role) in roles {
+            let Some(rule) = role.get("aggregationRule").cloned() else { continue };
             if role.get("rules").is_none() {
-                self.filled.insert(id);
+                self.filled.insert(id.clone());
             }
-            role["rules"] = rules.into();
+            role["rules"] = json!([]);
+            aggregated.push((id.clone(), rule));
         }
+
+        // Each round passes rules on by one level.
+        for _ in 0..MOST_LEVELS {
+            let mut left = MOST_RULES;
+            let mut filled: Vec<Vec<Json>> = Vec::new();
+            for (id, rule) in &aggregated {
+                let rules = self.rules_of_parts(id, rule).take(left);
+                filled.push(rules.cloned().collect());
+                left -= filled.last().map_or(0, Vec::len);
+            }
+            let mut is_same = true;
+            for ((id, _), rules) in aggregated.iter().zip(filled) {
+                let Some(role) = self.objects.get_mut(id) else { continue };
+                is_same &= items(&*role, &["rules"]).len() == rules.len();
+                role["rules"] = rules.into();
+            }
+            if is_same {
+                break;
+            }
+        }
+    }
+
+    /// Returns the rules of the other ClusterRoles that an `aggregationRule` selects.
+    fn rules_of_parts(&self, id: &Identity, aggregation: &Json) -> impl Iterator<Item = &Json> {
+        let selectors = items(aggregation, &["clusterRoleSelectors"]).iter();
+        let selectors = selectors.filter(|selector| selector.get("matchExpressions").is_none());
+        let is_part = move |(other, part): &(&Identity, &Json)| {
+            let labels = at(*part, &["metadata", "labels"]);
+            let has = |(key, value): (&String, &Json)| at(labels, &[key]) == Some(value);
+            other.kind == "ClusterRole"
+                && *other != id
+                && selectors.clone().any(|selector| entries(selector, &["matchLabels"]).all(has))
+        };
+        self.objects.iter().filter(is_part).flat_map(|(_, part)| items(part, &["rules"]))
     }
 
     /// Returns the CRDs.

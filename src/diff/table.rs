@@ -211,7 +211,7 @@ fn deployment(rest: Json) -> Of {
 }
 
 fn hook(rest: Json) -> Json {
-    let mut usual = json!({"name": "w.g", "failurePolicy": "Ignore", "sideEffects": "None",
+    let mut usual = json!({"name": "w.e.g", "failurePolicy": "Ignore", "sideEffects": "None",
         "rules": [{"apiGroups": ["g"], "apiVersions": ["v1"], "resources": ["ks"],
             "operations": ["CREATE"]}],
         "clientConfig": {}});

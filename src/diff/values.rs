@@ -40,6 +40,18 @@ pub(super) fn types(keyword: &Json) -> Vec<&str> {
     list.iter().filter_map(Json::as_str).collect()
 }
 
+/// Returns the type of a value that is not null.
+pub(super) fn type_of(value: &Json) -> &'static str {
+    match value {
+        Json::Bool(_) => "boolean",
+        Json::Number(number) if number.is_f64() => "number",
+        Json::Number(_) => "integer",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        _ => "object",
+    }
+}
+
 /// Returns the schema for a key of a map with this schema.
 pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
     let properties = schema.get("properties").and_then(Json::as_object);
@@ -103,14 +115,7 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
         return;
     }
     let kinds = schema.get("type").map(types).unwrap_or_default();
-    let kind = match value {
-        Json::Bool(_) => "boolean",
-        Json::Number(number) if number.is_f64() => "number",
-        Json::Number(_) => "integer",
-        Json::String(_) => "string",
-        Json::Array(_) => "array",
-        _ => "object",
-    };
+    let kind = type_of(value);
     // Every integer is a number in JSON schema.
     let fits = |wanted: &&str| *wanted == kind || (*wanted == "number" && kind == "integer");
     if !kinds.is_empty() && !kinds.iter().any(fits) {

@@ -6,8 +6,8 @@
 
 use super::ChartFacts;
 use super::path::{Path, Step};
-use super::read::{entries, texts};
-use super::values::{Next, next, resolved, types};
+use super::read::{at, entries, texts};
+use super::values::{Next, next, resolved, type_of, types};
 use serde_json::{Value as Json, json};
 
 /// Key of the pseudo-object of a chart with the tightened values.
@@ -22,6 +22,22 @@ pub(super) const CLOSED: &str = "additionalProperties";
 
 /// Maximum depth of a schema, which may refer to itself.
 const DEPTH: usize = 32;
+
+/// Keywords whose values are not compared, so that any other one counts as tighter.
+const UNCOMPARED: [&str; 12] = [
+    "pattern",
+    "const",
+    "if",
+    "then",
+    "else",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "dependencies",
+    "dependentRequired",
+    "multipleOf",
+    "format",
+];
 
 /// Numeric keywords, and true for those that allow less with a higher number.
 const BOUNDS: [(&str, bool); 10] = [
@@ -116,6 +132,14 @@ impl Comparison<'_> {
                 Next::Any | Next::Unknown => {}
             }
         }
+        // Values that the old schema did not check, or that had none.
+        for (name, schema) in entries(new, &["properties"]) {
+            let path = &path.with(key(name));
+            if at(old, &["properties", name]).is_none() && self.default(self.before, path).is_some()
+            {
+                self.walk(&Json::Null, schema, path);
+            }
+        }
     }
 
     /// Compares the keywords about the value itself.
@@ -124,7 +148,9 @@ impl Comparison<'_> {
         // Another type of the default is an edit of the default.
         let kind = |chart| self.default(chart, path).map(std::mem::discriminant);
         let same_default = kind(self.before).zip(kind(self.after)).is_none_or(|(a, b)| a == b);
-        if same_default && after.is_some_and(|after| !covers(after, before)) {
+        // Without a type, values are like the default.
+        let usual = self.default(self.before, path).map(|value| json!(type_of(value)));
+        if same_default && after.is_some_and(|after| !covers(after, before.or(usual.as_ref()))) {
             self.keyword("type", old, new, path);
         }
 
@@ -134,8 +160,7 @@ impl Comparison<'_> {
                 self.keyword("enum", old, new, path);
             }
         }
-        // Patterns are not compared, so that any other one counts as tighter.
-        for keyword in ["pattern", "const"] {
+        for keyword in UNCOMPARED {
             if new.get(keyword).is_some() && old.get(keyword) != new.get(keyword) {
                 self.keyword(keyword, old, new, path);
             }

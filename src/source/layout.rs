@@ -11,8 +11,7 @@ use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::regular_file;
-use oci_spec::image::{Descriptor, Digest, ImageIndex};
-use serde::Deserialize;
+use oci_spec::image::{Descriptor, Digest, ImageIndex, OciLayout};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -173,14 +172,10 @@ impl Layout {
     }
 
     fn index(&self) -> Result<ImageIndex, Fatal> {
-        #[derive(Deserialize)]
-        struct Marker {
-            #[serde(rename = "imageLayoutVersion")]
-            version: String,
-        }
-        let marker: Marker = image::parse(&self.document(MARKER)?, &self.name(MARKER))?;
-        if marker.version != "1.0.0" {
-            let (shown, version) = (&self.shown, marker.version.escape_debug());
+        let marker: OciLayout = image::parse(&self.document(MARKER)?, &self.name(MARKER))?;
+        let version = marker.image_layout_version();
+        if version != "1.0.0" {
+            let (shown, version) = (&self.shown, version.escape_debug());
             let message = format!("unsupported version of OCI image layout `{shown}`: `{version}`");
             return Err(failure(Code::InvalidLayout, message, "use a layout of version 1.0.0"));
         }

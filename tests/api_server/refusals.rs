@@ -113,10 +113,7 @@ const UNREPORTED: &[(&str, &str)] = &[
     ("PersistentVolumeClaim spec.resources", KIND),
     ("Ingress spec.ingressClassName = \"\"", RANGE),
     ("Ingress spec.rules.*.http.paths.*.path", ACROSS),
-    ("MutatingWebhookConfiguration webhooks.*.name = \"text\"", FORM),
     ("MutatingWebhookConfiguration webhooks.*.admissionReviewVersions.* = \"text\"", FORM),
-    ("MutatingWebhookConfiguration webhooks.*.clientConfig.service.path = \"text\"", FORM),
-    ("ValidatingWebhookConfiguration webhooks.*.name = \"text\"", FORM),
     ("ValidatingWebhookConfiguration webhooks.*.admissionReviewVersions.* = \"text\"", FORM),
     ("ValidatingWebhookConfiguration webhooks.*.matchConditions.*.expression = \"text\"", PATH),
     (

@@ -43,8 +43,10 @@ fn wrong_usage() {
     insta::assert_snapshot!("wrong_watch", case.run(&["inspect", "x", "--watch", ""]).text());
     assert_eq!(case.run(&["build", "--check", "--replace"]).code, Some(2));
     insta::assert_snapshot!("end_of_an_option", case.run(&["build", "--format", "json"]).text());
-    let seen = case.run(&["build", "--jobs", "0"]);
-    assert!(seen.stderr.contains("it must be at least 1"), "{}", seen.text());
+    for command in ["build", "lock"] {
+        let seen = case.run(&[command, "--jobs", "0"]);
+        assert!(seen.stderr.contains("it must be at least 1"), "{}", seen.text());
+    }
     assert_eq!(case.run(&["inspect"]).code, Some(2));
 }
 

@@ -108,6 +108,10 @@ items:
 apiVersion: v1
 kind: 7
 metadata: {name: x}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: n}
 ";
     let (objects, diagnostics) = objects_of(text);
     assert_eq!(objects.iter().map(Object::name).collect::<Vec<_>>(), ["good"]);
@@ -119,7 +123,8 @@ metadata: {name: x}
             "not-an-object 7 .items[1]",
             "not-an-object 8 .items[2]",
             "not-an-object 9 .items[3]",
-            "not-an-object 12 ",
+            "object-field-type 12 ",
+            "object-field-type 16 ",
         ]
     );
 }

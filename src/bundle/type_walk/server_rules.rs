@@ -1,5 +1,7 @@
 //! Rules of the API server about the fields of a type that the type does not have.
 
+use crate::ir::{dns_subdomain, is_label};
+
 /// Required fields whose zero value the API server accepts, with their type.
 pub(super) const ZERO_IS_VALID: [(&str, &str); 9] = [
     ("CustomResourceDefinitionVersion", "served"),
@@ -149,6 +151,54 @@ const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const RBAC: &[&str] = &["rbac.authorization.k8s.io"];
 const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
 const UPDATES: &[&str] = &["OnDelete", "RollingUpdate"];
+
+/// Type, field, what it is, its form, and the check.
+type Form = (&'static str, &'static str, &'static str, &'static str, fn(&str) -> bool);
+
+/// Forms of fields with texts, sorted by type; an empty text is a missing value. Kubernetes:
+/// `validation.go` of each group.
+pub(super) const FORMS: [Form; 13] = [
+    ("Container", "name", "container name", LABEL, is_label),
+    ("ContainerPort", "name", "port name", PORT, is_port),
+    ("HTTPGetAction", "port", "probe port", NUMBER, has_letter),
+    ("HTTPGetAction", "port", "probe port", PORT, is_port),
+    ("MutatingWebhook", "name", "webhook name", DOMAIN, is_domain),
+    ("ServicePort", "name", "port name", LABEL, is_label),
+    ("ServicePort", "targetPort", "target port", NUMBER, has_letter),
+    ("ServicePort", "targetPort", "target port", PORT, is_port),
+    ("ServiceReference", "path", "path", "which must be `/` with names in lower case", is_path),
+    ("TCPSocketAction", "port", "probe port", NUMBER, has_letter),
+    ("TCPSocketAction", "port", "probe port", PORT, is_port),
+    ("ValidatingWebhook", "name", "webhook name", DOMAIN, is_domain),
+    ("Volume", "name", "volume name", LABEL, is_label),
+];
+
+const DOMAIN: &str = "which must be three or more lower-case names with dots between them";
+const LABEL: &str = "which must have lower-case letters, digits and dashes only";
+const NUMBER: &str =
+    "which is a port name and must contain a letter; write a number without quotes";
+const PORT: &str = "which must have at most 15 lower-case letters, digits and dashes, and a letter";
+
+fn has_letter(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// Returns true for port names: a label with a letter and no two dashes in a row (RFC 6335).
+pub(super) fn is_port(text: &str) -> bool {
+    is_label(text) && text.len() <= 15 && !text.contains("--") && has_letter(text)
+}
+
+/// Returns true for names of webhooks (`IsFullyQualifiedName`).
+fn is_domain(text: &str) -> bool {
+    dns_subdomain(text).is_ok() && text.split('.').count() >= 3
+}
+
+/// Returns true for paths that the API server calls (`ValidateWebhookService`).
+fn is_path(text: &str) -> bool {
+    let segments = text.strip_prefix('/').map(|rest| rest.strip_suffix('/').unwrap_or(rest));
+    let is_name = |segment| dns_subdomain(segment).is_ok();
+    text == "/" || segments.is_some_and(|segments| segments.split('/').all(is_name))
+}
 
 /// Least and greatest values of fields with numbers, sorted by type; 0 is a missing value. Kubernetes:
 /// `validation.go` of each group.

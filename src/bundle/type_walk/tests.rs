@@ -348,4 +348,22 @@ fn the_status_of_a_subresource_is_a_map() {
 fn tables_are_sorted_by_type() {
     assert!(REQUIRED_BY_SERVER.is_sorted_by_key(|row| row.0));
     assert!(VALUES.is_sorted_by_key(|row| (row.0, row.1)));
+    assert!(FORMS.is_sorted_by_key(|row| (row.0, row.1)));
+}
+
+#[test]
+fn names_of_ports() {
+    for (name, good) in [
+        ("https", true),
+        ("a-very-long-nam", true),
+        ("a-very-long-name", false),
+        ("8080", false),
+        ("80a", true),
+        ("a--b", false),
+        ("-a", false),
+        ("Http", false),
+        ("", false),
+    ] {
+        assert_eq!(super::server_rules::is_port(name), good, "{name}");
+    }
 }

@@ -84,8 +84,8 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             continue;
         }
         let hint = match known.as_slice() {
-            [] => "the CSV has no deployments".to_owned(),
-            known => format!("the CSV has {}", known.join(", ")),
+            [] => "add the deployment to the CSV, which has none".to_owned(),
+            known => format!("use a deployment of the CSV: {}", known.join(", ")),
         };
         let message = format!("the {what} references the non-existent deployment `{deployment}`");
         let path = format!("{entry}.deploymentName");

@@ -111,10 +111,11 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             diagnostics.push(csv.error(Code::InvalidName, &path, message).hint(hint));
         }
 
-        if let Some(first) = seen.insert(name, path.clone()) {
+        let first = seen.entry(name).or_insert_with(|| path.clone());
+        if *first != path {
             let message = format!("the CSV has two strategy deployments named `{name}`");
             let found = csv.error(Code::DuplicateObject, &path, message);
-            let found = found.related(csv.place(&first), "first defined here");
+            let found = found.related(csv.place(first), "first defined here");
             diagnostics.push(found.hint("rename or remove one of them"));
         }
     }
@@ -123,7 +124,8 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<&str, &Object> = IndexMap::new();
     for crd in &bundle.crds {
-        if let Some(first) = seen.insert(crd.name(), crd) {
+        let first = *seen.entry(crd.name()).or_insert(crd);
+        if !std::ptr::eq(first, crd) {
             let message =
                 format!("bundle contains duplicate custom resource definition `{}`", crd.name());
             let found = crd.error(Code::DuplicateObject, message);

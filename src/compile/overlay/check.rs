@@ -28,13 +28,9 @@ pub fn check(
     let scopes = definitions.scopes(scopes);
     let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
     for object in overlays {
-        match (object.group(), object.kind()) {
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, diagnostics),
-            (OLM, _) => {
-                let message = format!("{object} is an OLM object, which charts do not use");
-                diagnostics.push(invalid(object, "", message, "remove it".to_owned()));
-            }
-            _ => {}
+        if object.group() == OLM {
+            let message = format!("{object} is an OLM object, which charts do not use");
+            diagnostics.push(invalid(object, "", message, "remove it".to_owned()));
         }
         if scope_of(object.group(), object.kind(), &scopes) == Some(Scope::Cluster) {
             no_namespace(object, diagnostics);
@@ -104,14 +100,6 @@ fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagno
         Diagnostic::error(Code::OverlayInvalid, message)
     };
     diagnostic.at(object.place().path(path)).hint(hint)
-}
-
-fn crd(object: &Object, diagnostics: &mut Diagnostics) {
-    if object.api_version() != "apiextensions.k8s.io/v1" {
-        let message = format!("{object} has removed apiVersion `{}`", object.api_version());
-        let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
-        diagnostics.push(invalid(object, ".apiVersion", message, hint));
-    }
 }
 
 fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {

@@ -7,7 +7,7 @@ use crate::fields::map_mut;
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 /// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
-/// ones, values that a field does not allow, and removed API versions.
+/// ones, and values that a field does not allow.
 ///
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
@@ -17,14 +17,6 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
         let Some(version) = served_version(object.api_version(), object.kind()) else { continue };
         if version != object.api_version() {
-            // The parser of CRDs reports their versions.
-            if object.kind() == "CustomResourceDefinition" {
-                continue;
-            }
-            let message =
-                format!("{object} has removed apiVersion {}: use {version}", object.api_version());
-            let warning = Diagnostic::warning(Code::ApiRefuses, message);
-            diagnostics.push(rejected(warning, object, ".apiVersion"));
             continue;
         }
         let plain = take_plain_schemas(object);
@@ -132,21 +124,6 @@ spec: {ports: [{port: 80, target: 8080}]}
         check_types(&mut unit, &Context::default(), &mut Diagnostics::new());
         let object = Release::LITERAL.object(&unit.objects[1]).unwrap();
         assert_eq!(object["spec"], serde_json::json!({"ports": [{"port": 80}]}));
-    }
-
-    /// The parser of CRDs reports their versions.
-    #[test]
-    fn removed_versions_are_reported_but_not_those_of_crds() {
-        for (api_version, kind, is_reported) in [
-            ("policy/v1beta1", "PodDisruptionBudget", true),
-            ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", false),
-        ] {
-            let manifest =
-                format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: a}}}}");
-            let mut diagnostics = Diagnostics::new();
-            check_types(&mut sample::bundle(&manifest), &Context::default(), &mut diagnostics);
-            assert_eq!(sample::messages(&diagnostics).len(), usize::from(is_reported), "{kind}");
-        }
     }
 
     #[test]

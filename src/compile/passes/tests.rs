@@ -180,7 +180,7 @@ spec: {template: {spec: {serviceAccountName: setup, containers: [{name: setup, i
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: users}
-subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}, {kind: ServiceAccount, name: setup}]
+subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}, {kind: ServiceAccount, name: setup}, {kind: ServiceAccount, name: absent}]
 ---
 {apiVersion: batch/v1, kind: Job, metadata: {name: later}, spec: {template: {spec: {containers: [{name: later}]}}}}
 ---
@@ -439,7 +439,6 @@ fn findings_of_each_lint() {
             ),
         ),
         ("a digest with a tag", with(limits).replace("widgets@", "widgets:latest@")),
-        ("the number of a port in quotes", listening("{port: 80, targetPort: '8080'}")),
         ("the name of a port", listening("{port: 80, targetPort: web}")),
         ("the name of no port", listening("{port: 80, targetPort: metrics}")),
         ("the number of a port", listening("{port: 80, targetPort: 8080}")),

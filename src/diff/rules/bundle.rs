@@ -3,7 +3,7 @@
 
 use super::fields::plain;
 use super::image::{self, Use};
-use super::{RuleContext, chart, found, listed, not_in, rules, watch};
+use super::{RuleContext, chart, found, not_in, rules, watch};
 use crate::Finding;
 use crate::read::{items, text};
 use serde_json::Value as Json;
@@ -47,21 +47,11 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             };
             findings.extend(watch::change("the chart watches", &watched(old), &watched(new)));
         }
-        (["installModes"], Some(old), Some(new)) => {
-            for (rule, list, word) in [
-                (&MODE_REMOVED, not_in(old, new), "no longer supported"),
-                (&MODE_ADDED, not_in(new, old), "now supported"),
-            ] {
-                if !list.is_empty() {
-                    let modes = listed(list.into_iter().map(plain), 4);
-                    let reason = format!("installModes: {modes} {word}");
-                    findings.push(found(rule, reason));
-                }
-            }
-        }
         (["requires"], Some(old), Some(new)) => requires(old, new, findings),
         // A lower minimum supports all clusters that the old version supported.
-        (["minKubeVersion"], Some(old), Some(new)) if minimum(new) > minimum(old) => {
+        (["minKubeVersion"], Some(old), Some(new))
+            if chart::lowest(&plain(new)) > chart::lowest(&plain(old)) =>
+        {
             findings.push(found(&chart::KUBE, context.change()));
         }
         (["relatedImages", "[]", "image"], Some(Json::String(old)), Some(Json::String(new))) => {
@@ -76,10 +66,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 }
 
 /// Returns the numbers of a minimum version; `None`, the lowest, without one.
-fn minimum(text: &Json) -> Option<semver::Version> {
-    semver::Version::parse(plain(text).trim_start_matches('v')).ok()
-}
-
 /// Adds the findings for changed dependencies: packages with another range are not added.
 fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
     // A requirement is a name and a range, such as `cert-manager >=1.0`.

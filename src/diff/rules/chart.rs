@@ -89,7 +89,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["kubeVersion"], old, Some(new)) => {
             // A lower minimum supports all clusters that the old chart supported.
             let widened = |(old, new)| new <= old;
-            if old.as_ref().and_then(lowest).zip(lowest(new)).is_some_and(widened) {
+            let least = |value: &Json| lowest(value.as_str()?.trim().strip_prefix(">=")?);
+            if old.as_ref().and_then(least).zip(least(new)).is_some_and(widened) {
                 return;
             }
             let old = old.as_ref().map_or("any".to_owned(), display_value);
@@ -115,12 +116,12 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     }
 }
 
-/// Returns the minimum version of a constraint of the form `>=1.25.0-0`; `None` for other forms.
-fn lowest(constraint: &Json) -> Option<Vec<u64>> {
-    // The form of nearly all charts; other constraints are not compared.
-    let text = constraint.as_str()?.trim().strip_prefix(">=")?.trim();
+/// Returns the numbers of the lowest version that `>=` allows, such as `1.25.0-0`; `None` for other
+/// constraints, which few charts have and which are not compared.
+pub(super) fn lowest(version: &str) -> Option<Vec<u64>> {
     // With `-0` the constraint also allows pre-releases, which versions of providers are
     // (1.33.1-gke.2).
+    let text = version.trim();
     let numbers = text.strip_suffix("-0").unwrap_or(text);
     let numbers = numbers.strip_prefix('v').unwrap_or(numbers);
     let mut parts: Vec<u64> = numbers.split('.').map(|n| n.parse().ok()).collect::<Option<_>>()?;

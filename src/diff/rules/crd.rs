@@ -1,8 +1,7 @@
 //! Rules on CustomResourceDefinitions: versions, storage, names, conversion. Rules on schemas are in
 //! [`super::crd_schema`]. They follow sigs.k8s.io/crdify, which OLM v1 runs before an upgrade.
 
-use super::fields::plain;
-use super::{PairContext, RuleContext, crd_schema, display_value, found, listed, not_in, rules};
+use super::{PairContext, RuleContext, crd_schema, display_value, found, listed, rules};
 use crate::identity::Pair;
 use crate::path::Step;
 use crate::read::{self, at, is_true, items};
@@ -118,21 +117,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
         ([], Some(old), None) => found(&REMOVED, removed(context, old)),
         ([], None, Some(new)) => found(&ADDED, format!("new CRD, serves {}", served(new))),
-        (["spec", "scope"], Some(_), Some(_)) => found(&SCOPE, context.change()),
-        (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
-            found(&NAMES, context.change())
-        }
-        (["spec", "names", "shortNames"], Some(old), new) => {
-            let gone = not_in(old, new.as_ref());
-            return findings.extend(gone.into_iter().map(|name| {
-                found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
-            }));
-        }
         (["spec", "names", "singular"], Some(_), _) => found(&SHORT_NAME, context.change()),
-        // Only CRDs that came from v1beta1 have it.
-        (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
-            found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true")
-        }
         // cert-manager and operators write the CA bundle into the CRD.
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
             conversion(context)
@@ -252,15 +237,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
         // The other version loses the flag in the same upgrade; one finding is enough.
         (["storage"], _, Some(Json::Bool(true))) => return stored(),
         (["deprecated"], _, Some(Json::Bool(true))) => it(&DEPRECATED, "is deprecated"),
-        // The message is the vendor's text, and the values show it.
-        (["deprecationWarning"], old, new) => {
-            let change = match (old, new) {
-                (None, _) => "added",
-                (_, None) => "removed",
-                _ => "changed",
-            };
-            found(&DEPRECATED, format!("{}: {change}", context.label()))
-        }
+        (["deprecationWarning"], ..) => found(&DEPRECATED, context.change()),
         // All subresources, or one of them.
         (["subresources", one @ ..], Some(old), None) if one.len() <= 1 => {
             let all = read::entries(old, &[]).map(|(key, _)| key.as_str());

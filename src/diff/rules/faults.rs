@@ -72,11 +72,6 @@ rules! {
     /// selector of a workload does not match its pods, or a CRD has no storage version.
     REFUSED "object-refused" Breaking(UpgradeFails Fix)
         "Fix the object in the bundle or with a patch.";
-    /// Resource request above its limit.
-    ///
-    /// The API server rejects pods whose request is above the limit.
-    ABOVE_LIMIT "request-above-limit" Breaking(UpgradeFails Fix)
-        "Raise the limit, or lower the request.";
     /// Autoscaler without the requests that it needs.
     ///
     /// A metric of type `Utilization` is relative to the requests of all containers: if one has no

@@ -62,7 +62,7 @@ enum When {
     ChangedWithSame(&'static str),
     /// The number, percentage or quantity is higher.
     Raised,
-    /// The quantity is ten times as high or more.
+    /// The quantity is ten times as high or more, and was not the limit, which a missing request is.
     Multiplied,
     /// The new list has all items of the old one, and more.
     Extended,
@@ -189,6 +189,11 @@ impl<'j> ComparedPart<'j> {
             let applies = match field.when {
                 When::LoweredWithout(other) => self.new.get(other).is_none(),
                 When::ChangedWithSame(other) => self.old.get(other) == self.new.get(other),
+                When::Multiplied => {
+                    let limit =
+                        keys.last().and_then(|key| at(self.old, &["resources", "limits", key]));
+                    old.is_some() || limit.is_none() || number(limit) < number(new)
+                }
                 _ => true,
             };
             if !applies {
@@ -201,8 +206,13 @@ impl<'j> ComparedPart<'j> {
             let Some(change) = field.when.change(sides, default) else { continue };
             let Some(findings) = judgement.touching(&path) else { continue };
             // The first row of a field decides, and a row of a parent that is new or removed: the
-            // fields of a new probe are no changes of their own.
+            // fields of a new probe are no changes of their own. Lost and gained items are two changes.
             let shown = format!("{}{}", self.label, keys.join("."));
+            let others = match field.when {
+                When::Gains => ": removed ",
+                When::Loses => ": added ",
+                _ => " ",
+            };
             let is_parent = |reason: &str| {
                 let parents = (1..keys.len()).filter_map(|length| keys.get(..length));
                 let mut parents = parents.map(|keys| format!("{}{}:", self.label, keys.join(".")));
@@ -210,7 +220,8 @@ impl<'j> ComparedPart<'j> {
             };
             let decided = findings.iter().any(|finding| {
                 let below = finding.reason.strip_prefix(&shown);
-                below.is_some_and(|rest| rest.starts_with([':', '.'])) || is_parent(&finding.reason)
+                below.is_some_and(|rest| rest.starts_with([':', '.']) && !rest.starts_with(others))
+                    || is_parent(&finding.reason)
             });
             if !decided {
                 findings.push(found(field.rule, format!("{shown}: {change}")));
@@ -295,6 +306,9 @@ impl When {
             }
             value => value.map_or("unset".to_owned(), plain),
         };
+        // A request is not set by default.
+        let shows_default = !matches!(self, When::Multiplied);
+        let (before, after) = if shows_default { (before, after) } else { (old, new) };
         holds.then(|| match (before, after) {
             (Some(before), Some(after)) if are_cut(before, after) => differences(before, after),
             _ => format!("{} → {}", shown(before), shown(after)),

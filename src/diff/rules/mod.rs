@@ -272,8 +272,8 @@ impl<'a> Sides<'a> {
         let mut judgement = Judgement::new(edits, |edit| of_edit(&RuleContext { edit, of: &of }));
 
         workload_pod::add_findings(pair, &mut judgement);
+        fields::add_findings(pair, &mut judgement);
         if !super::is_description(&pair.id) {
-            fields::add_findings(pair, &mut judgement);
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
             watch::add_findings(pair, release, &mut judgement);
         }

@@ -58,8 +58,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         ([], _, None) if is_policy => {
             Some(found(&POLICY_REMOVED, "no longer restricts traffic of its pods"))
         }
-        (["spec", ..], ..) if is_policy => Some(found(&POLICY_NARROWED, context.change())),
-        (["spec", "selector", ..], ..) => Some(found(&SELECTOR, context.change())),
         (["spec", "ports", ..], ..) => ports(context, &shape),
         _ => None,
     };

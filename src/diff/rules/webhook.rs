@@ -1,9 +1,8 @@
 //! Rules on admission webhooks.
 
-use super::fields::plain;
 use super::lookup::Lookup;
 use super::representatives::Representatives;
-use super::{RuleContext, display_value, found, listed, not_in, rules};
+use super::{RuleContext, display_value, found, listed, rules};
 use crate::Finding;
 use crate::identity::Pair;
 use crate::path::Step;
@@ -283,34 +282,16 @@ fn added(context: &RuleContext<'_, '_>, webhook: &Json) -> Finding {
 fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
     let Some(path) = context.steps().get(..2) else { return };
     let (Some(before), Some(after)) = (context.old.at(path), context.new.at(path)) else { return };
-    let gain = match rest {
-        ["rules", ..] => return intercepted(context, before, after, findings),
+    match rest {
+        ["rules", ..] => intercepted(context, before, after, findings),
         [field @ ("namespaceSelector" | "objectSelector" | "matchConditions"), ..] => {
             let lost = context.webhooks.lost(before, after, field);
             findings.extend(lost.map(|gone| found(&SELECTOR, format!("removed from {gone}"))));
             let gained = context.webhooks.lost(after, before, field);
-            gained.map(|came| found(&NARROWED, format!("added to {came}")))
+            findings.extend(gained.map(|came| found(&NARROWED, format!("added to {came}"))));
         }
-        ["clientConfig", "service" | "url", ..] | ["clientConfig"] => {
-            // cert-manager and operators write `caBundle`, so charts leave it out or have a
-            // placeholder.
-            let target = |webhook: &Json| {
-                let mut config = webhook.get("clientConfig")?.as_object()?.clone();
-                config.shift_remove("caBundle");
-                Some(config)
-            };
-            let differs = target(before).unwrap_or_default() != target(after).unwrap_or_default();
-            differs.then(|| found(&TARGET, context.change()))
-        }
-        ["admissionReviewVersions"] => {
-            let [old, new] = [before, after].map(|webhook| &webhook["admissionReviewVersions"]);
-            let gone: Vec<String> = not_in(old, new).into_iter().map(plain).collect();
-            let reason = format!("admissionReviewVersions: {} removed", listed(&gone, 3));
-            (!gone.is_empty()).then(|| found(&REVIEW, reason))
-        }
-        _ => None,
-    };
-    findings.extend(gain);
+        _ => {}
+    }
 }
 
 /// Adds the findings for requests that a webhook with other rules intercepts, or no longer does.

@@ -100,10 +100,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         listed(images.map(plain), 3)
     };
     let finding = match (rest, old, new) {
-        (["serviceAccountName", ..], ..) => {
-            let name = |value: Option<&Json>| value.map_or("default".to_owned(), plain);
-            Some(found(&ACCOUNT, format!("{label}: {} → {}", name(old), name(new))))
-        }
         (["volumes", ..], ..) => Some(volume(context, template)),
         (["containers" | "initContainers"], None, _) => {
             Some(found(&CONTAINER_ADDED, format!("{label}: new images {}", images(new))))

@@ -8,7 +8,6 @@ const KEY: &str = "config-key-missing";
 const PORT: &str = "port-unknown";
 const UNDECLARED: &str = "port-undeclared";
 const ROOT: &str = "root-not-allowed";
-const ABOVE: &str = "request-above-limit";
 const TOKEN: &str = "api-token-missing";
 const LEASE: &str = "lease-not-allowed";
 const REFUSED: &str = "object-refused";
@@ -21,7 +20,6 @@ fn faults(objects: Vec<Json>) -> Vec<&'static str> {
         PORT,
         UNDECLARED,
         ROOT,
-        ABOVE,
         TOKEN,
         LEASE,
         REFUSED,
@@ -92,13 +90,28 @@ fn keys_are_in_all_maps_of_an_object() {
         let container = json!({"env": [variable("secretKeyRef", "s")]});
         faults_of(container, json!({}), vec![secret("s", content)])
     };
-    for map in ["data", "binaryData", "stringData"] {
-        let other = if map == "data" { "binaryData" } else { "data" };
-        assert_eq!(needs(json!({other: {"x": "eA=="}, map: {"k": "eA=="}})), [""; 0], "{map}");
+    for map in ["data", "stringData"] {
+        assert_eq!(
+            needs(json!({"binaryData": {"x": "eA=="}, map: {"k": "eA=="}})),
+            [""; 0],
+            "{map}"
+        );
         assert_eq!(needs(json!({map: {"x": "eA=="}})), [KEY], "{map}");
     }
     // Something may fill it.
     assert_eq!(needs(json!({"data": {}})), [""; 0]);
+
+    // Files may be binary, variables not.
+    let binary = || {
+        let mut map = config_map("m", json!({"x": "y"}));
+        map["binaryData"] = json!({"k": "eA=="});
+        vec![map]
+    };
+    let variable = json!({"env": [variable("configMapKeyRef", "m")]});
+    assert_eq!(faults_of(variable, json!({}), binary()), [KEY]);
+    let files = json!({"name": "m", "items": [{"key": "k", "path": "k"}]});
+    let volumes = json!({"volumes": [{"name": "v", "configMap": files}]});
+    assert_eq!(faults_of(json!({}), volumes, binary()), [""; 0]);
 }
 
 /// Objects of another namespace do not exist for a pod.
@@ -430,7 +443,6 @@ fn root_may_be_forbidden_by_the_pod() {
 #[test]
 fn faults_are_at_their_edits() {
     let probe = |port: Json| json!({"readinessProbe": {"httpGet": {"port": port}}});
-    let resources = json!({"resources": {"limits": {"cpu": 1}, "requests": {"cpu": 2}}});
     let sa = || json!({"serviceAccountName": "sa"});
     let off = || json!({"serviceAccountName": "sa", "automountServiceAccountToken": false});
     let other = json!({"metadata": {"labels": {"app": "e"}}});
@@ -444,7 +456,6 @@ fn faults_are_at_their_edits() {
             sa(),
             json!({}),
         ),
-        (ABOVE, "template.spec.containers", resources, sa(), json!({})),
         (TOKEN, "template.spec.automountServiceAccountToken", json!({}), off(), json!({})),
         (
             MISSING,
@@ -539,6 +550,7 @@ fn refusals_that_the_old_object_had_are_not_reported() {
         ["has port 65536, not 1 to 65535"]
     );
     assert_eq!(refused(service("a", bad.clone()), service("a", good.clone())), [""; 0]);
-    let invalid = "has a port with invalid name `A_b`";
+    let invalid =
+        "has port name \"A_b\", which must have lower-case letters, digits and dashes only";
     assert_eq!(refused(service("a", good), service("a", bad)), [invalid]);
 }

@@ -114,7 +114,7 @@ impl ImageReference {
     pub fn scheme(text: &str) -> Option<(&str, &str)> {
         let (scheme, rest) = text.split_once("://")?;
         let start = text.len() - rest.len();
-        let login = logins(text).find(|login| login.start == start);
+        let login = logins(text).into_iter().find(|login| login.start == start);
         Some((scheme, login.map_or(rest, |login| &text[login.end + 1..])))
     }
 

@@ -7,9 +7,9 @@ use crate::diag::{Diagnostics, Fatal};
 use crate::diff::{BundleFacts, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::Locked;
-use crate::pipeline::{Compiled, compile, compile_loaded, revision};
+use crate::pipeline::{Compiled, compile_loaded, revision};
 use crate::source::Pin;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 impl Operands<'_> {
     /// Returns a bundle of the configuration as it was locked in a Git revision: how it is compiled
@@ -51,11 +51,9 @@ impl Operands<'_> {
         let mut files = self.sources.fetch(source, pin, diagnostics)?;
         let start = diagnostics.mark();
         if matches!(source, Source::Manifests(_)) {
-            // As they are, because only one of the two sides may be a `[[chart]]` of the configuration.
-            let settings = BundleConfig::new("manifests", source.clone());
-            let compiled = compile(&files, &settings, diagnostics);
-            diagnostics.only_errors_since(start);
-            let objects = self.objects(&compiled?);
+            // As they are, like the objects of charts: a fault of one side may be what changes.
+            let objects = bundle::own_manifests(&files, diagnostics)?;
+            let objects = objects.iter().filter_map(|object| Release::LITERAL.object(object));
             return Some(Side::new(text.to_owned(), objects, self.namespace, None));
         }
 
@@ -92,8 +90,7 @@ impl Operands<'_> {
         let objects = self.objects(&compiled);
         let label = format!("{} {}", loaded.package, loaded.csv.version);
         let csv = &loaded.csv;
-        let related = csv.object.at(&["spec", "relatedImages"]);
-        let related = related.map(|images| Release::LITERAL.value(images));
+        let image = |(name, image): &(String, String)| json!({"name": name, "image": image});
         let bundle = BundleFacts {
             csv: csv.name().to_owned(),
             edges: loaded.edges.clone(),
@@ -104,7 +101,7 @@ impl Operands<'_> {
                 "" => "any".to_owned(),
                 version => version.to_owned(),
             }),
-            related_images: Some(related.unwrap_or(Json::Array(Vec::new()))),
+            related_images: Some(csv.related_images.iter().map(image).collect()),
         };
 
         Some(Side {

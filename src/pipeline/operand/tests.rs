@@ -158,6 +158,8 @@ fn bundles_are_compiled_as_they_are_configured_and_their_findings_are_left_out()
     let facts = side.bundle;
     assert_eq!(facts.min_kube_version.as_deref(), Some("any"));
     assert_eq!(facts.related_images, Some(Json::Array(Vec::new())));
+    fs::write(&csv, plain.replacen("spec:\n", "spec:\n  relatedImages: null\n", 1)).unwrap();
+    assert_eq!(load(&bundle).bundle.related_images, Some(Json::Array(Vec::new())));
 
     // The same one, as a shell completes it.
     fs::write(&csv, plain.replacen("spec:\n", spec, 1)).unwrap();
@@ -173,10 +175,15 @@ fn bundles_are_compiled_as_they_are_configured_and_their_findings_are_left_out()
     fs::copy(bundle.join("manifests/crd.yaml"), manifests.join("crd.yaml")).unwrap();
     let lamp = "apiVersion: light.example.com/v1\nkind: Lamp\nmetadata: {name: lamp}\n";
     fs::write(manifests.join("lamp.yaml"), lamp).unwrap();
+    // A fault that a build refuses may be what changes.
+    let scaled = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: lamp}\nspec: {replicas: 2}\n\
+        ---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: lamp}\n\
+        spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: lamp}}\n";
+    fs::write(manifests.join("scaled.yaml"), scaled).unwrap();
     let side = load(&manifests);
     let lamp = side.objects.iter().find(|(id, _)| id.kind == "Lamp").unwrap().1;
-    assert_eq!(side.objects.len(), 2);
-    assert_eq!(lamp["metadata"]["labels"]["app.kubernetes.io/name"], "manifests");
+    assert_eq!(side.objects.len(), 4);
+    assert_eq!(lamp["metadata"], serde_json::json!({"name": "lamp"}));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn refused(
         finding.warning().why("the API server ignores it", "Kubernetes API");
     }
 
-    const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
+    const OTHERS: [&str; 3] = ["mounts undefined", "without an image", "removed apiVersion"];
     let values = passes::refused_values(json).into_iter().map(|it| (it.path, it.what));
     for (path, what) in values.chain(checked.unsupported.clone()) {
         let is_in_pod = path.starts_with(place.0);

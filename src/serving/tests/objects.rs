@@ -220,7 +220,7 @@ pub(super) fn rows() -> Vec<Row> {
     row("privileged", json!({"securityContext": {"privileged": true}}), none(), vec![], sound);
     row("without privileges", json!({"securityContext": {"privileged": true, "allowPrivilegeEscalation": false}}), none(), vec![], refused("has a privileged container"));
     row("a volume", none(), pods(&json!({"volumes": [{"name": "dev-shm", "emptyDir": {}}]})), vec![], sound);
-    row("an invalid volume", none(), pods(&json!({"volumes": [{"name": "dev_shm", "emptyDir": {}}]})), vec![], refused("has a volume with invalid name `dev_shm`"));
+    row("an invalid volume", none(), pods(&json!({"volumes": [{"name": "dev_shm", "emptyDir": {}}]})), vec![], refused("has volume name \"dev_shm\", which must"));
     row("near its own", none(), near("app", "chat"), vec![], sound);
     row("near others", none(), near("team", "chats"), vec![], sound);
     row("near none", none(), near("app", "chats"), vec![], ("serving-selector", "must be near pods of which there are none"));

@@ -137,7 +137,7 @@ fn walk_local(
         visit(shown, Item::File(&mut metered))
     };
     if !root.is_dir() {
-        return visit_file(visit, root, shown).map_err(|error| failed(shown, &error));
+        return visit_file(visit, root, shown).map_err(|error| failed(shown, &error, limits));
     }
 
     let mut count = 0;
@@ -159,15 +159,15 @@ fn walk_local(
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
             visit(&path, Item::Other(what))
         };
-        visited.map_err(|error| failed(&path, &error))?;
+        visited.map_err(|error| failed(&path, &error, limits))?;
     }
 
     Ok(())
 }
 
-fn failed(shown: &str, error: &io::Error) -> Fatal {
+fn failed(shown: &str, error: &io::Error, limits: &Limits) -> Fatal {
     if is_exceeded(error) {
-        let limit = in_bytes(Limits::default().expanded_bytes);
+        let limit = in_bytes(limits.expanded_bytes);
         let hint = format!("check that this is a catalog: all its files may have {limit} together");
         return failure(Code::SourceLimit, format!("`{shown}`: {error}"), hint);
     }

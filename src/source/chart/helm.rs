@@ -121,7 +121,7 @@ pub fn helm_template(
         let hint = if errors.contains("unknown flag") {
             "install Helm 3.16 or later"
         } else {
-            "pass the values that it requires with `--values FILE`"
+            "if it requires values, pass them with `--values FILE`"
         };
         return Err(failed(&errors, hint));
     }

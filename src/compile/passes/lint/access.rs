@@ -53,7 +53,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 let message =
                     format!("{binding} binds ServiceAccount/{name}, which is not in the chart");
                 let hint = "the permissions have no effect until something creates it; check its \
-                    name, or create it with `[bundle.service-accounts]`";
+                    name, or add it with a manifest or an overlay";
                 diagnostics.push(binding.note(Code::AccountMissing, message).hint(hint));
             }
         }

@@ -11,12 +11,10 @@
 mod pods;
 
 use super::super::check_types::{is_given, rejected};
-use crate::bundle::{TypeCheck, check_object};
+use crate::bundle::{TypeCheck, check_object, served_version};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{below, integer, is_true, list, text, texts_of};
-use crate::ir::{
-    Map, Object, Origin, Unit, Value, is_label, is_label_key, is_label_value, push_key,
-};
+use crate::ir::{Map, Object, Origin, Unit, Value, is_label_key, is_label_value, push_key};
 use crate::overlay;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -80,6 +78,7 @@ pub fn refused_values(object: &Json) -> Vec<Refusal> {
 
 fn faults(object: &Object) -> Vec<Refusal> {
     let mut faults = Faults { object, found: Vec::new() };
+    api_version(&mut faults);
     metadata(&mut faults, "", &object.root);
     match object.kind() {
         "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
@@ -125,13 +124,15 @@ fn items<'v>(
     items.map(move |(index, item)| (format!("{path}[{index}]"), item))
 }
 
-/// Returns true for valid port names: a label of at most 15 characters with a letter and no two
-/// dashes in a row (RFC 6335).
-fn is_port_name(text: &str) -> bool {
-    is_label(text)
-        && text.len() <= 15
-        && !text.contains("--")
-        && text.bytes().any(|b| b.is_ascii_lowercase())
+/// API versions that Kubernetes no longer serves.
+///
+/// Helm: `no matches for kind "PodDisruptionBudget" in version "policy/v1beta1"`.
+fn api_version(faults: &mut Faults<'_>) {
+    let own = faults.object.api_version();
+    let served = served_version(own, faults.object.kind());
+    if let Some(served) = served.filter(|served| *served != own) {
+        faults.add(".apiVersion", format!("has removed apiVersion {own}: use {served}"));
+    }
 }
 
 /// Labels and annotations of the object or template at `path`.
@@ -179,7 +180,6 @@ fn keys(faults: &mut Faults<'_>) {
 /// Ports of Services.
 ///
 /// Server: `spec.ports: Required value`, `spec.ports[1].name: Required value`,
-/// `spec.ports[0].targetPort: Invalid value: "8080": must contain at least one letter (a-z)`,
 /// `spec.ports[1]: Duplicate value`.
 fn service(faults: &mut Faults<'_>) {
     let Some(spec) = faults.object.root.get("spec") else { return };
@@ -192,20 +192,8 @@ fn service(faults: &mut Faults<'_>) {
     }
 
     for (path, port) in items(".spec", spec, "ports") {
-        if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
-            let why = if target.parse::<u16>().is_ok() {
-                "which is a port name and must contain a letter; write a number without quotes"
-            } else {
-                "which is not a valid port name"
-            };
-            let path = format!("{path}.targetPort");
-            faults.add(path, format!("has target port \"{target}\", {why}"));
-        }
-        let name = text(port, "name").unwrap_or_default();
-        if name.is_empty() && ports.len() > 1 {
+        if text(port, "name").unwrap_or_default().is_empty() && ports.len() > 1 {
             faults.add(path, "has several ports, but not all have a name");
-        } else if !name.is_empty() && !is_label(name) {
-            faults.add(path, format!("has a port with invalid name `{name}`"));
         }
     }
 
@@ -470,23 +458,6 @@ mod tests {
     }
 
     #[test]
-    fn names_of_ports() {
-        for (name, good) in [
-            ("https", true),
-            ("a-very-long-nam", true),
-            ("a-very-long-name", false),
-            ("8080", false),
-            ("80a", true),
-            ("a--b", false),
-            ("-a", false),
-            ("Http", false),
-            ("", false),
-        ] {
-            assert_eq!(is_port_name(name), good, "{name}");
-        }
-    }
-
-    #[test]
     fn duplicates_are_reported_once() {
         let unit = bundle(
             "
@@ -520,6 +491,12 @@ spec:
             ("example.com/v1", "Secret", ""),
             ("batch/v1", "Job", "has no restartPolicy, which must be `OnFailure` or `Never`"),
             ("batch.example.com/v1", "Job", ""),
+            (
+                "policy/v1beta1",
+                "PodDisruptionBudget",
+                "has removed apiVersion policy/v1beta1: use policy/v1",
+            ),
+            ("policy/v1", "PodDisruptionBudget", ""),
         ] {
             let manifest = format!(
                 "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: widget}}, \

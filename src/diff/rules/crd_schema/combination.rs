@@ -35,6 +35,6 @@ impl KeywordChange<'_> {
 }
 
 /// Returns the schemas of a combination; `not` has one.
-fn parts(value: &Json) -> &[Json] {
+pub(super) fn parts(value: &Json) -> &[Json] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }

@@ -1,5 +1,6 @@
 //! Rules on keywords of a schema: the old and the new value of one come in, a finding goes out.
 
+use super::combination::parts;
 use super::location::SchemaLocation;
 use super::texts::{self, Texts};
 use super::{
@@ -9,7 +10,8 @@ use super::{
 };
 use crate::names::NAMES;
 use crate::overlay;
-use crate::read::is_true;
+use crate::path::Step;
+use crate::read::{at, is_true, texts};
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use crate::{Class, Finding, Rule};
 use serde_json::{Value as Json, json};
@@ -55,6 +57,10 @@ pub(super) fn finding(
             let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
             KeywordChange { keyword, old, new, before, after, is_part }.verdict()?
         }
+    };
+    let (rule, change) = match rule == &DEFAULT_ADDED && is_combined(context, parent) {
+        true => (&DEFAULT, change + ", which a combination around it may refuse"),
+        false => (rule, change),
     };
     let field = if location.field.is_empty() { "the object" } else { &location.field };
     Some(found(rule, format!("{field}: {change}")))
@@ -449,6 +455,15 @@ fn has_rules(schema: &Json) -> bool {
 
 fn is_validated(format: &str) -> bool {
     NAMES.kubernetes.validated_formats.contains(&format.replace('-', "").as_str())
+}
+
+/// Returns true if a combination of the schema around a field requires it in one part: the API server
+/// applies the default before it validates.
+fn is_combined(context: &RuleContext<'_, '_>, field: &[Step]) -> bool {
+    let [around @ .., Step::Key(_), Step::Key(name)] = field else { return false };
+    let around = context.new.at(around);
+    let parts = COMBINATIONS.iter().filter_map(|keyword| at(around, &[keyword])).flat_map(parts);
+    parts.flat_map(|part| texts(part, &["required"])).any(|required| required == name)
 }
 
 /// Returns true if a value of a schema is checked by CEL rules or formats, which are not evaluated.

@@ -1,11 +1,10 @@
 //! Faults of pods: they are not created, do not start, or do not work.
 
 use super::{
-    ABOVE_LIMIT, Fault, KEY, LEASE, MISSING, NO_REQUEST, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
-    UNDECLARED,
+    Fault, KEY, LEASE, MISSING, NO_REQUEST, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN, UNDECLARED,
 };
 use crate::identity::Pair;
-use crate::ir::{PodReference, group_of, pod_references, quantity};
+use crate::ir::{PodReference, group_of, pod_references};
 use crate::read::{
     account, at, containers, entries, is_custom_kind, items, keys, letters, pod_keys, pod_spec,
     pod_template, text,
@@ -94,7 +93,6 @@ pub(super) fn faults(
         for container in containers(pod.spec) {
             probes(pod, container, &mut faults);
             faults.extend(user(pod, container));
-            faults.extend(resources(pod, container));
         }
     }
     for (id, scaler) in side.objects.iter().filter(|(id, _)| id.kind == "HorizontalPodAutoscaler") {
@@ -211,11 +209,15 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
                 }
             }
             Some(object) => {
-                let content = ["data", "binaryData"].into_iter();
+                // Variables cannot be binary.
+                let last = if field == "volumes" { "binaryData" } else { "data" };
+                let content = ["data", last].into_iter();
                 let content = content.flat_map(|map| entries(object, &[map]));
                 let content: HashSet<&str> = content.map(|(key, _)| key.as_str()).collect();
                 // Something else may fill an object without content.
-                let is_filled = !content.is_empty();
+                let is_filled = ["data", "binaryData"]
+                    .iter()
+                    .any(|map| entries(object, &[map]).next().is_some());
                 for key in keys.iter().filter(|key| is_filled && !content.contains(**key)) {
                     add(&KEY, format!("{kind} {name} has no key {key}"), field);
                 }
@@ -337,18 +339,6 @@ fn user(pod: &Pod<'_>, container: &Json) -> Option<Fault> {
     let name = text(container, &["name"]);
     let text = format!("container {name}: runAsUser 0 with runAsNonRoot");
     (is_root && must_not).then(|| pod.fault(&ROOT, text, "containers"))
-}
-
-/// Returns the faults of requests above their limits.
-fn resources(pod: &Pod<'_>, container: &Json) -> Vec<Fault> {
-    let fault = |(resource, limit): (&String, &Json)| {
-        let request = at(container, &["resources", "requests", resource])?;
-        let is_above = quantity(request)? > quantity(limit)?;
-        let name = text(container, &["name"]);
-        let text = format!("container {name}: {resource}: request {request} above limit {limit}");
-        is_above.then(|| pod.fault(&ABOVE_LIMIT, text, "containers"))
-    };
-    entries(container, &["resources", "limits"]).filter_map(fault).collect()
 }
 
 /// Returns the faults of workloads that could list custom resources of the chart and no longer can.

@@ -5,9 +5,9 @@ use super::super::rules;
 rules! {
     /// Pods are unavailable during rollouts.
     ///
-    /// `Recreate` deletes all pods before it creates new ones, `OnDelete` and `paused` do not
-    /// replace them at all, and a higher `maxUnavailable` lets more pods be missing at a time.
-    /// Risky, because the service may be interrupted.
+    /// `Recreate` deletes all pods before it creates new ones, `OnDelete`, `paused` and a higher
+    /// `partition` do not replace them, and a higher `maxUnavailable` lets more pods be missing at a
+    /// time. Risky, because the service may be interrupted, or old pods stay.
     ROLLOUT "rollout-unavailable" Risky(Unavailable)
         "Plan for the interruption, or set the strategy that you need.";
     /// Settings of rollouts changed.
@@ -108,7 +108,7 @@ rules! {
     /// Resource request ten times as high or more.
     ///
     /// Pods stay Pending where no node has room for the request, and are not created above a quota.
-    /// A smaller growth is that of every upgrade.
+    /// A smaller growth is that of every upgrade. A missing request counts as 100m CPU or 100Mi.
     REQUEST "request-multiplied" Risky(Unavailable)
         "Check the room of your nodes, and quotas.";
     /// Resource requests or limits changed.

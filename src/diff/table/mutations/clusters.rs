@@ -457,6 +457,23 @@ fn objects() -> Vec<Mutation> {
             ),
         ]),
         risky(
+            "a partition of a StatefulSet",
+            vec![set(
+                "StatefulSet/spec/updateStrategy",
+                json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+            )],
+            "rollout-unavailable",
+            "pods below the partition are not replaced",
+        )
+        .from(vec![stateful()]),
+        breaking(
+            "another external address of a Service",
+            vec![set("Service/spec/externalIPs", json!(["192.0.2.2"]))],
+            "service-withdrawn",
+            "clients use the old address",
+        )
+        .from(vec![set("Service/spec/externalIPs", json!(["192.0.2.1"]))]),
+        risky(
             "no pods of a StatefulSet that keeps their claims, instead of others",
             vec![
                 set("StatefulSet/spec/ordinals", json!({"start": 3})),

@@ -141,6 +141,30 @@ fn rollouts() -> Vec<Mutation> {
         )
         .from(vec![set("container/resources", json!({"requests": {"cpu": "100m"}}))]),
         risky(
+            "a first request that is large",
+            vec![set("container/resources", json!({"requests": {"memory": "500Gi"}}))],
+            "request-multiplied",
+            "no node may have room",
+        )
+        .from(vec![set("container/resources", json!({}))]),
+        info(
+            "a first request that is usual",
+            vec![set("container/resources", json!({"requests": {"cpu": "500m"}}))],
+            "resources-changed",
+            "nodes have room for it",
+        )
+        .from(vec![set("container/resources", json!({}))]),
+        info(
+            "a first request of the limit",
+            vec![set(
+                "container/resources",
+                json!({"limits": {"memory": "4Gi"}, "requests": {"memory": "4Gi"}}),
+            )],
+            "resources-changed",
+            "the API server sets a missing request to the limit",
+        )
+        .from(vec![set("container/resources", json!({"limits": {"memory": "4Gi"}}))]),
+        risky(
             "a tiny emptyDir",
             vec![set("pod/volumes/2", json!({"name": "tmp", "emptyDir": {"sizeLimit": "1Ki"}}))],
             "limit-lowered",
@@ -336,7 +360,7 @@ fn rollouts() -> Vec<Mutation> {
         breaking(
             "a request above the limit",
             vec![set("container/resources/requests/memory", json!("1Gi"))],
-            "request-above-limit",
+            "object-refused",
             "validation of pods rejects it",
         ),
         risky(
@@ -683,6 +707,18 @@ fn environment() -> Vec<Mutation> {
             ],
             "probe-changed",
             "the new image serves its probes",
+        ),
+        risky(
+            "another scheme of a probe",
+            vec![set("container/readinessProbe/httpGet/scheme", json!("HTTPS"))],
+            "probe-moved",
+            "the same image may not serve TLS",
+        ),
+        risky(
+            "another host of a probe",
+            vec![set("container/readinessProbe/httpGet/host", json!("widgets.example.com"))],
+            "probe-moved",
+            "another server answers",
         ),
         risky(
             "a variable less",

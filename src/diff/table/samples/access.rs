@@ -105,6 +105,12 @@ pub(super) fn permissions() -> Vec<Sample> {
         let binding = binding("ClusterRoleBinding", "b", "r", &["sa"]);
         [aggregating("in-r"), vec![part, binding]].concat()
     };
+    // The role between `r` and the part.
+    let above = || {
+        let mut between = aggregating("in-part");
+        between[0]["metadata"] = json!({"name": "between", "labels": {"in-r": "true"}});
+        between
+    };
     let names = |verbs: &[&str], names: Json| {
         let mut rule = rule(&[""], &["configmaps", "pods/exec"], verbs);
         rule["resourceNames"] = names;
@@ -177,6 +183,11 @@ pub(super) fn permissions() -> Vec<Sample> {
             "other rules of a role that is aggregated",
             with_part("in-r", &view),
             with_part("in-r", &secrets),
+        ),
+        objects(
+            "other rules of a role that is aggregated twice",
+            [with_part("in-part", &view), above()].concat(),
+            [with_part("in-part", &secrets), above()].concat(),
         ),
         objects(
             "the label of a role that is aggregated",
@@ -493,7 +504,7 @@ pub(super) fn admission() -> Vec<Sample> {
                 hooks(&[
                     hook(json!({})),
                     hook(json!({"name": null})),
-                    hook(json!({"name": "v.g"})),
+                    hook(json!({"name": "v.e.g"})),
                 ]),
             ],
         ),

@@ -406,6 +406,22 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             json!({"type": "integer", "anyOf": both()}),
         ),
         change("an integer or a string", json!({"type": "integer"}), either()),
+        change(
+            "a default of a field that a combination requires",
+            map(json!({"properties": {"x": {"type": "string"}}, "oneOf": [{"required": ["x"]}]})),
+            map(json!({
+                "properties": {"x": {"type": "string", "default": "a"}},
+                "oneOf": [{"required": ["x"]}],
+            })),
+        ),
+        change(
+            "a default of a field that a combination does not require",
+            map(json!({"properties": {"x": {"type": "string"}}, "oneOf": [{"required": ["y"]}]})),
+            map(json!({
+                "properties": {"x": {"type": "string", "default": "a"}},
+                "oneOf": [{"required": ["y"]}],
+            })),
+        ),
         change("two values of three", only(&["a", "b", "c"]), only(&["a"])),
         change("seven values", only(&["a", "b", "c", "d", "e", "f", "g", "h"]), only(&["a"])),
         change("a factor", json!({"type": "number"}), factor(2)),

@@ -143,6 +143,23 @@ pub(super) fn chart_values() -> Vec<Sample> {
                 ),
             ],
         ),
+        pair(
+            "a first schema",
+            [
+                with_schema(Json::Null, json!({})),
+                with_schema(
+                    json!({"type": "object", "properties": {"a": {"type": "object",
+                        "required": ["x"], "properties": {"x": {}}}, "b": {"type": "string"}}}),
+                    json!({}),
+                ),
+            ],
+        ),
+        schemas(
+            "a condition",
+            json!({"type": "object"}),
+            json!({"type": "object", "if": {"required": ["x"]}, "then": {"required": ["y"]}}),
+            json!({}),
+        ),
         schemas(
             "a bound in a list",
             json!({"type": "array", "items": {"type": "integer"}}),

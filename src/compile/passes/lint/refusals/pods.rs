@@ -2,10 +2,10 @@
 //!
 //! Kubernetes: `pkg/apis/core/validation`.
 
-use super::{Faults, is_port_name, items, metadata};
+use super::{Faults, items, metadata};
 use crate::diag::suggest;
 use crate::fields::{integer, is_true, list, text, texts_of};
-use crate::ir::{Release, Value, is_label, pod_spec_keys, quantity};
+use crate::ir::{Release, Value, pod_spec_keys, quantity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the pods of a workload.
@@ -112,9 +112,6 @@ fn pod_fields(faults: &mut Faults<'_>, base: &str, pod: &Value, policies: &[&str
 
     for (path, volume) in items(base, pod, "volumes") {
         let name = text(volume, "name").unwrap_or_default();
-        if !name.is_empty() && !is_label(name) {
-            faults.add(&*path, format!("has a volume with invalid name `{name}`"));
-        }
         let sources = volume.as_map().into_iter().flatten();
         let mut sources = sources.filter(|(key, source)| *key != "name" && !source.is_null());
         if let (Some((one, _)), Some((other, _))) = (sources.next(), sources.next()) {
@@ -228,8 +225,7 @@ const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 
 /// Checks a container of a pod.
 ///
-/// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
-/// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
+/// Server: `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
 /// `env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nam": error converting fieldPath`,
 /// `env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.example.com/gpu": supported
 /// values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", …`,
@@ -242,9 +238,6 @@ const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
 /// `volumeMounts[1].mountPath: Invalid value: "/a": must be unique`.
 fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
     let name = text(container, "name").unwrap_or_default();
-    if !name.is_empty() && !is_label(name) {
-        faults.add(path, format!("has a container with invalid name `{name}`"));
-    }
     if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
         faults.add(path, format!("has container `{name}` without an image"));
     }
@@ -255,15 +248,6 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     if is_true(security, "privileged") && no_gain {
         let path = format!("{path}.securityContext.allowPrivilegeEscalation");
         faults.add(path, "has a privileged container with allowPrivilegeEscalation false");
-    }
-    for (path, port) in items(path, container, "ports") {
-        if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
-            let what = format!(
-                "has invalid port name `{port}`: use at most 15 lower-case letters, digits and \
-                    dashes, with at least one letter"
-            );
-            faults.add(format!("{path}.name"), what);
-        }
     }
 
     for (path, variable) in items(path, container, "env") {
@@ -306,19 +290,6 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         if let Some(value) = value.filter(|value| !known.contains(value)) {
             let what = format!("has {key} {value} of {probe}, which {rule}");
             faults.add(format!("{path}.{probe}.{key}"), what);
-        }
-    }
-
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        for way in ["httpGet", "tcpSocket"] {
-            let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
-            if let Some(port) = port.filter(|port| !is_port_name(port)) {
-                let what = format!(
-                    "has a probe on port \"{port}\", which is not a valid port name; write a \
-                        number without quotes"
-                );
-                faults.add(format!("{path}.{probe}.{way}.port"), what);
-            }
         }
     }
 
