@@ -34,6 +34,8 @@ pub(super) enum TarContent {
     Bundle,
     /// The format of `docker save` before Docker 25.
     DockerArchive,
+    /// A package of Helm.
+    Chart,
     Unknown,
 }
 
@@ -88,6 +90,8 @@ impl Tarball {
             TarContent::Bundle
         } else if has("manifest.json") {
             TarContent::DockerArchive
+        } else if has("Chart.yaml") {
+            TarContent::Chart
         } else {
             TarContent::Unknown
         }

@@ -1,10 +1,10 @@
 //! Changes of a bundle's objects by jq programs.
 
-use crate::bundle::{check_object, served_version};
+use crate::bundle::{TypeMismatch, check_object, served_version};
 use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
-use crate::ir::{Map, Object, Release};
-use crate::jq::{Input, Session, Stopped};
+use crate::ir::{Map, Object, Release, path_of};
+use crate::jq::{Input, OUT_OF_BOUNDS, Session, Stopped};
 use std::collections::BTreeSet;
 
 /// The result of [`patch`].
@@ -109,8 +109,11 @@ fn apply(
 /// Returns the reason why a patch failed, and a hint.
 fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
-        "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \
-            value cannot be set"
+        "`+=` creates a missing map, `=` does not: `.metadata.labels += {name: \"value\"}`, or \
+            `….resources += {limits: {memory: \"64Mi\"}}`"
+    } else if reason.starts_with(OUT_OF_BOUNDS) {
+        "select the item by a field: `(.spec.template.spec.containers[] | select(.name == \
+            \"manager\")).image = \"…\"`"
     } else {
         "return the whole changed object: `.spec.replicas = 2`, not `2`"
     };
@@ -126,14 +129,21 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     if same {
         return Ok(patched);
     }
-    Err((
-        format!("the patch changes its identity to {patched} of {}", patched.api_version()),
-        "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
-            another one with `[[bundle.overlay]]`",
-    ))
+    Err(match patched.kind().is_empty() || patched.name().is_empty() {
+        true => (
+            "it returns an object without kind, apiVersion or name".to_owned(),
+            "change fields, as `.spec.replicas = 2` does; `. * {spec: {replicas: 2}}` merges",
+        ),
+        false => (
+            format!("the patch changes its identity to {patched} of {}", patched.api_version()),
+            "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
+                another one with `[[bundle.overlay]]`",
+        ),
+    })
 }
 
-/// Returns `changed`; an error if it has a value of the wrong type that the object had not.
+/// Returns `changed`; an error if it has a field that its type does not have, or a value of the wrong
+/// type, that the object had not.
 fn well_typed(
     object: &Object,
     changed: Object,
@@ -144,17 +154,22 @@ fn well_typed(
     if version != Some(changed.api_version()) || changed.kind() == "CustomResourceDefinition" {
         return Ok(changed);
     }
-    let mismatches = |object: &Object| {
-        let found = release.object(object).map(check_object);
-        found.unwrap_or_default().mismatches.into_iter().map(|it| (it.path, it.why))
+    let faults = |object: &Object| {
+        let found = release.object(object).map(check_object).unwrap_or_default();
+        let mismatches = found.mismatches.into_iter().map(|TypeMismatch { path, why }| {
+            let reason = format!("it sets `{path}` to a value of the wrong type: {why}");
+            (reason, "set a value of the type that the API server reads")
+        });
+        let unknown = found.unknown_fields.into_iter().map(|path| {
+            let hint = "fix its name or place: the API server would drop or reject it";
+            (format!("it sets the unknown field `{}`", path_of(&path)), hint)
+        });
+        mismatches.chain(unknown).collect::<Vec<_>>()
     };
-    let before: Vec<_> = mismatches(object).collect();
-    match mismatches(&changed).find(|mismatch| !before.contains(mismatch)) {
+    let before = faults(object);
+    match faults(&changed).into_iter().find(|fault| !before.contains(fault)) {
         None => Ok(changed),
-        Some((path, why)) => Err((
-            format!("it sets `{path}` to a value of the wrong type: {why}"),
-            "set a value of the type that the API server reads",
-        )),
+        Some(fault) => Err(fault),
     }
 }
 

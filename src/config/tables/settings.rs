@@ -264,6 +264,12 @@ fn watched(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<S
         seen.push((text, item));
         names.extend(Namespace::read(reader, key, item));
     }
+    if let [(word @ ("all" | "own"), _)] = seen[..] {
+        let message = format!("`watch` is a list with the namespace `{word}`");
+        let hint = format!("write `watch = \"{word}\"`, without brackets");
+        reader.error(Code::InvalidValue, &value.span(), message, hint);
+        return None;
+    }
     // An OperatorGroup without target namespaces means all, an empty list of names none: too far
     // apart to guess.
     if names.is_empty() {
