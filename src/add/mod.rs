@@ -79,8 +79,7 @@ pub(crate) fn add(
 ) -> Option<Added> {
     if let Some(package) = request.package.as_ref().filter(|package| package.contains('/')) {
         let message = format!("`{package}` is not the name of a package");
-        let hint =
-            format!("the catalog comes first: `bundle2chart add {package} {}`", request.source);
+        let hint = format!("write the catalog first: `add {package} {}`", request.source);
         return diagnostics.fail(Diagnostic::error(Code::InvalidValue, message).hint(hint));
     }
     let text = Config::read_text(path, diagnostics)?;

@@ -222,9 +222,6 @@ fn type_name(value: &Val) -> &'static str {
     }
 }
 
-/// Start of the reason why an item of a list cannot be changed; its index follows.
-pub const OUT_OF_BOUNDS: &str = "the list has no item";
-
 /// Start of the message with which `jaq_std` rejects a regular expression; its errors have no kinds.
 const INVALID_REGEX: &str = "invalid regex";
 
@@ -282,12 +279,7 @@ fn without_values(error: &str) -> String {
     if text.ends_with(" has no length") {
         return "a boolean has no length".to_owned();
     }
-    if let Some(index) =
-        text.strip_prefix("index ").and_then(|rest| rest.strip_suffix(" out of bounds"))
-    {
-        return format!("{OUT_OF_BOUNDS} {index}");
-    }
-    let known = [INVALID_REGEX, "split input and separator"];
+    let known = [INVALID_REGEX, "split input and separator", "index "];
     if known.iter().any(|start| text.starts_with(start)) {
         return text;
     }

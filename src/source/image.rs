@@ -451,17 +451,13 @@ fn missing(name: &str) -> Fatal {
 }
 
 fn unknown_media_type(digest: &Digest, media_type: &str) -> Fatal {
-    let hint = match media_type.starts_with("application/vnd.cncf.helm.") {
-        true => "write the reference of the bundle: this is a Helm chart",
-        false => {
-            "use a bundle image with an OCI or Docker (schema 2) manifest and tar layers, \
-                uncompressed or compressed with gzip or zstd"
-        }
-    };
     let media_type = media_type.escape_debug();
-    let message =
-        format!("blob {digest} has media type `{media_type}`, which bundle images do not use");
-    failure(Code::UnknownMediaType, message, hint)
+    failure(
+        Code::UnknownMediaType,
+        format!("blob {digest} has media type `{media_type}`, which bundle images do not use"),
+        "use a bundle image, not a Helm chart or another artifact: it has an OCI or Docker (schema 2) \
+            manifest and tar layers, uncompressed or compressed with gzip or zstd",
+    )
 }
 
 fn rebuilt(message: String) -> Fatal {

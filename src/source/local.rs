@@ -13,10 +13,7 @@ use walkdir::WalkDir;
 
 const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image layout (with \
     `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
-    Docker archive (uncompressed, gzip or zstd)";
-
-/// The hint about a chart in place of a bundle.
-const CHART: &str = "write the path of the bundle: this is a Helm chart";
+    Docker archive (uncompressed, gzip or zstd), not a Helm chart";
 
 /// Maximum number of directory entries to search for a similar name.
 const MOST_NAMES: usize = 1_000;
@@ -52,9 +49,7 @@ pub(super) fn read(
         let hint = match similar_path(text, base) {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_image(text) => format!("for an image, write `image = {text:?}`"),
-            None => "check the path, which is relative to bundles.toml, or on the command line to \
-                the working directory"
-                .to_owned(),
+            None => "check the path: relative to bundles.toml or the working directory".to_owned(),
         };
         return Err(failure(Code::SourceNotFound, message, hint));
     };
@@ -84,7 +79,6 @@ pub(super) fn read(
                 let wanted = Wanted::of_suffix(suffix)?;
                 return docker_archive::read(&tarball, &wanted, diagnostics);
             }
-            TarContent::Chart => return Err(unknown(shown, Some(CHART.to_owned()))),
             TarContent::Unknown => return Err(unknown(shown, near)),
         }
     } else {
@@ -138,7 +132,7 @@ pub(super) fn bundle_above<'s>(path: &Path, shown: &'s str) -> Option<&'s Path> 
 /// Finds a bundle above or below a path that is none; says what to write instead.
 fn bundle_near(path: &Path, shown: &str) -> Option<String> {
     if path.join("Chart.yaml").is_file() {
-        return Some(CHART.to_owned());
+        return Some("write the path of the bundle: this is a Helm chart".to_owned());
     }
     if let Some(bundle) = bundle_above(path, shown) {
         return Some(format!("write `{}`: this is a part of that bundle", bundle.display()));

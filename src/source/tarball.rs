@@ -34,8 +34,6 @@ pub(super) enum TarContent {
     Bundle,
     /// The format of `docker save` before Docker 25.
     DockerArchive,
-    /// A package of Helm.
-    Chart,
     Unknown,
 }
 
@@ -90,8 +88,6 @@ impl Tarball {
             TarContent::Bundle
         } else if has("manifest.json") {
             TarContent::DockerArchive
-        } else if has("Chart.yaml") {
-            TarContent::Chart
         } else {
             TarContent::Unknown
         }

@@ -1120,20 +1120,20 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[("bundles.toml", with(&patch("{spec: {replicas: 2}}")))],
             &["build"],
-            ["it returns an object without kind, apiVersion or name", "`. * {spec: {replicas: 2}}`"],
+            ["it changes or drops kind, apiVersion, name", "as `.spec.replicas = 2` does"],
         ),
         (
             &[("bundles.toml", with(&patch(".spec.template.spec.priorityClasName = \"a\"")))],
             &["build"],
             [
                 "it sets the unknown field `.spec.template.spec.priorityClasName`",
-                "fix its name or place",
+                "set a field of this type",
             ],
         ),
         (
             &[("bundles.toml", with(&patch(".spec.template.spec.containers[3].image = \"a\"")))],
             &["build"],
-            ["the list has no item 3", "select the item by a field"],
+            ["index 3 out of bounds", "select the item by a field"],
         ),
         (
             &[("bundles.toml", with(&patch(".spec.a.b = 1")))],
@@ -1143,7 +1143,7 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[("bundles.toml", with("watch = [\"all\"]\n"))],
             &["build"],
-            ["`watch` is a list with the namespace `all`", "write `watch = \"all\"`, without"],
+            ["`watch` is a word in a list", "write `watch = \"all\"`"],
         ),
         (
             &[("bundles.toml", with("resources = {}\n"))],
@@ -1154,7 +1154,7 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[("bundles.toml", path("other/bundel"))],
             &["build"],
-            ["`other/bundel` does not exist", "check the path, which is relative to bundles.toml"],
+            ["`other/bundel` does not exist", "check the path: relative to bundles.toml"],
         ),
         (
             &[(
@@ -1167,7 +1167,7 @@ fn mistakes_have_a_hint_that_mends_them() {
         (
             &[],
             &["add", "lamps", "registry.example.com/catalog:1"],
-            ["is not the name of a package", "`bundle2chart add registry.example.com/catalog:1 lamps`"],
+            ["is not the name of a package", "`add registry.example.com/catalog:1 lamps`"],
         ),
         (
             &[

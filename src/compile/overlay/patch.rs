@@ -4,7 +4,7 @@ use crate::bundle::{TypeMismatch, check_object, served_version};
 use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
 use crate::ir::{Map, Object, Release, path_of};
-use crate::jq::{Input, OUT_OF_BOUNDS, Session, Stopped};
+use crate::jq::{Input, Session, Stopped};
 use std::collections::BTreeSet;
 
 /// The result of [`patch`].
@@ -111,7 +111,7 @@ fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
         "`+=` creates a missing map, `=` does not: `.metadata.labels += {name: \"value\"}`, or \
             `….resources += {limits: {memory: \"64Mi\"}}`"
-    } else if reason.starts_with(OUT_OF_BOUNDS) {
+    } else if reason.ends_with(" out of bounds") {
         "select the item by a field: `(.spec.template.spec.containers[] | select(.name == \
             \"manager\")).image = \"…\"`"
     } else {
@@ -129,17 +129,11 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     if same {
         return Ok(patched);
     }
-    Err(match patched.kind().is_empty() || patched.name().is_empty() {
-        true => (
-            "it returns an object without kind, apiVersion or name".to_owned(),
-            "change fields, as `.spec.replicas = 2` does; `. * {spec: {replicas: 2}}` merges",
-        ),
-        false => (
-            format!("the patch changes its identity to {patched} of {}", patched.api_version()),
-            "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
-                another one with `[[bundle.overlay]]`",
-        ),
-    })
+    Err((
+        "it changes or drops kind, apiVersion, name or namespace".to_owned(),
+        "change other fields, as `.spec.replicas = 2` does; to replace an object, exclude it and add \
+            another one with `[[bundle.overlay]]`",
+    ))
 }
 
 /// Returns `changed`; an error if it has a field that its type does not have, or a value of the wrong
@@ -157,19 +151,16 @@ fn well_typed(
     let faults = |object: &Object| {
         let found = release.object(object).map(check_object).unwrap_or_default();
         let mismatches = found.mismatches.into_iter().map(|TypeMismatch { path, why }| {
-            let reason = format!("it sets `{path}` to a value of the wrong type: {why}");
-            (reason, "set a value of the type that the API server reads")
+            format!("it sets `{path}` to a value of the wrong type: {why}")
         });
-        let unknown = found.unknown_fields.into_iter().map(|path| {
-            let hint = "fix its name or place: the API server would drop or reject it";
-            (format!("it sets the unknown field `{}`", path_of(&path)), hint)
-        });
+        let unknown = found.unknown_fields.iter();
+        let unknown = unknown.map(|path| format!("it sets the unknown field `{}`", path_of(path)));
         mismatches.chain(unknown).collect::<Vec<_>>()
     };
     let before = faults(object);
     match faults(&changed).into_iter().find(|fault| !before.contains(fault)) {
         None => Ok(changed),
-        Some(fault) => Err(fault),
+        Some(fault) => Err((fault, "set a field of this type, and a value that it can have")),
     }
 }
 

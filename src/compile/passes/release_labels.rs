@@ -3,10 +3,8 @@
 use super::Context;
 use crate::config::{CRDS_SUFFIX, CrdPlacement, OPERANDS_SUFFIX};
 use crate::diag::Diagnostics;
-use crate::ir::{
-    Condition, Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value, WORKLOADS,
-    pod_spec_keys,
-};
+use crate::ir::{Condition, Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
+use crate::ir::{WORKLOADS, pod_spec_keys};
 use std::collections::BTreeSet;
 
 const CRD: &str = "CustomResourceDefinition";
@@ -64,20 +62,16 @@ pub(super) fn pod_labels(unit: &mut Unit, context: &Context, _: &mut Diagnostics
     let uses = uses(unit);
     let is_used =
         |key: &str| uses.iter().any(|(kind, used)| *used == key && kind.is_none_or(str::is_empty));
-    for object in &mut unit.objects {
-        let added = labels_of(object, context).take(STABLE_LABELS).filter(|(key, _)| !is_used(key));
-        let added: Vec<_> = added.collect();
+    let is_workload =
+        |object: &&mut Object| WORKLOADS.contains(&object.kind()) && object.pod_spec().is_some();
+    for object in unit.objects.iter_mut().filter(is_workload) {
         // The labels of a Pod are its own.
-        let [keys @ .., _] = pod_spec_keys(object.kind()) else { continue };
-        let is_workload = WORKLOADS.contains(&object.kind()) && object.pod_spec().is_some();
-        if keys.is_empty() || !is_workload {
-            continue;
-        }
-
-        let template = keys.iter().fold(&mut object.root, |map, key| map.map_at(key));
+        let [first, keys @ .., _] = pod_spec_keys(object.kind()) else { continue };
+        let added: Vec<_> = labels_of(object, context).take(STABLE_LABELS).collect();
+        let template = keys.iter().fold(object.root.map_at(first), |map, key| map.map_at(key));
         let labels = template.map_at("metadata").map_at("labels");
         for (key, value) in added {
-            if !labels.contains_key(key) {
+            if !is_used(key) && !labels.contains_key(key) {
                 labels.insert(key.to_owned(), value);
             }
         }

@@ -59,13 +59,14 @@ pub fn render_within(diagnostics: &Diagnostics, colour: bool, most: usize) -> St
     if text.lines().count() <= most {
         return text;
     }
-    let has_errors = diagnostics.has_errors();
     let mut hints = BTreeSet::new();
     let (left_out, kept): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         diagnostics.iter().partition(|found| {
             let hint = found.hint.as_ref().map(|hint| (&found.place.bundle, found.code, hint));
             let is_new = hint.is_some_and(|hint| hints.insert(hint));
-            found.severity == Severity::Note && is_brief(found) && (!is_new || has_errors)
+            found.severity == Severity::Note
+                && is_brief(found)
+                && (!is_new || diagnostics.has_errors())
         });
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for found in left_out {
