@@ -30,6 +30,8 @@ pub use compile::{Compiled, Hits, compile, compile_loaded};
 pub use images::images;
 pub use lock::lock;
 pub use selection::select_bundles;
+#[cfg(feature = "cli")]
+pub(crate) use selection::unknown_bundle;
 pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
 pub(crate) use threads::{COMPILER_STACK, REGISTRY_JOBS, for_each};

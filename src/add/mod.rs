@@ -77,6 +77,11 @@ pub(crate) fn add(
     access: Access,
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
+    if let Some(package) = request.package.as_ref().filter(|package| package.contains('/')) {
+        let message = format!("`{package}` is not the name of a package");
+        let hint = format!("write the catalog first: `add {package} {}`", request.source);
+        return diagnostics.fail(Diagnostic::error(Code::InvalidValue, message).hint(hint));
+    }
     let text = Config::read_text(path, diagnostics)?;
     let source = request.source_keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.

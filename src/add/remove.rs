@@ -2,8 +2,8 @@
 
 use super::{parse, place};
 use crate::config::Config;
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::Diagnostics;
+use crate::pipeline;
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Document, Item, Table};
@@ -22,17 +22,10 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
     };
     let bundles = document.get("bundle").and_then(Item::as_array_of_tables);
     let bundles: Vec<&Table> = bundles.into_iter().flat_map(|list| list.iter()).collect();
-    let name_of = |table: &Table| table.get("name").and_then(Item::as_str).map(str::to_owned);
-    let Some(table) = bundles.iter().find(|table| name_of(table).as_deref() == Some(name)) else {
-        let names: Vec<String> = bundles.iter().filter_map(|table| name_of(table)).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let message = format!("unknown bundle `{}`", name.escape_debug());
-        let hint = match names.as_slice() {
-            [] => "the configuration has no [[bundle]] tables".to_owned(),
-            names => suggest::hint(name, names, "bundles"),
-        };
-        return diagnostics
-            .fail(Diagnostic::error(Code::UnknownBundle, message).at(place(path)).hint(hint));
+    let named = bundles.iter().filter_map(|table| Some((table.get("name")?.as_str()?, *table)));
+    let Some((_, table)) = named.clone().find(|(known, _)| *known == name) else {
+        let known: Vec<&str> = named.map(|(known, _)| known).collect();
+        return diagnostics.fail(pipeline::unknown_bundle(name, &known, place(path)));
     };
 
     let new = without(&text, &starts(table), &starts(document.as_table()));

@@ -1,6 +1,6 @@
 //! The text of a `[[bundle]]` table.
 
-use crate::bundle::{Bundle, InstallMode};
+use crate::bundle::Bundle;
 use crate::escape;
 use std::fmt::Write as _;
 
@@ -89,14 +89,9 @@ pub(crate) fn list<S: AsRef<str>>(texts: &[S]) -> String {
 
 /// Describes the values of `watch` that the bundle supports.
 pub(super) fn install_modes(bundle: &Bundle) -> String {
-    let modes = [
-        (InstallMode::AllNamespaces, "\"all\""),
-        (InstallMode::OwnNamespace, "\"own\""),
-        (InstallMode::SingleNamespace, "[\"one\"]"),
-        (InstallMode::MultiNamespace, "[\"one\", \"two\"]"),
-    ];
-    let supported = modes.into_iter().filter(|(mode, _)| bundle.csv.supports(*mode));
-    let values: Vec<&str> = supported.map(|(_, value)| value).collect();
+    let mut values: Vec<&str> = bundle.csv.install_modes.iter().map(|mode| mode.watch()).collect();
+    // Words come before lists.
+    values.sort_by_key(|value| value.len());
     format!("supported: {}", values.join(", "))
 }
 

@@ -4,10 +4,12 @@ mod types;
 
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
+use crate::config::InstallMode;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::fields::{is_true, list, text, texts};
 use crate::ir::{Object, Origin, Release, UpgradeEdges, Value};
 use indexmap::IndexMap;
+use std::collections::BTreeSet;
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
 /// that they are.
@@ -35,35 +37,6 @@ pub struct ClusterServiceVersion {
     pub api_services: Vec<ApiServiceDescription>,
     /// `spec.relatedImages`: name and image.
     pub related_images: Vec<(String, String)>,
-}
-
-/// The install modes: the number of namespaces that an operator can watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum InstallMode {
-    /// All namespaces of the cluster.
-    AllNamespaces,
-    /// Several named namespaces.
-    MultiNamespace,
-    /// The namespace that it runs in.
-    OwnNamespace,
-    /// One other namespace.
-    SingleNamespace,
-}
-
-impl InstallMode {
-    /// Every install mode.
-    pub const ALL: [Self; 4] =
-        [Self::AllNamespaces, Self::MultiNamespace, Self::OwnNamespace, Self::SingleNamespace];
-
-    /// Returns the name in a CSV.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            InstallMode::AllNamespaces => "AllNamespaces",
-            InstallMode::MultiNamespace => "MultiNamespace",
-            InstallMode::OwnNamespace => "OwnNamespace",
-            InstallMode::SingleNamespace => "SingleNamespace",
-        }
-    }
 }
 
 /// An entry of the install strategy's deployments.
@@ -308,23 +281,21 @@ impl Reader<'_> {
     }
 
     fn install_modes(&mut self, spec: &Value) -> Vec<InstallMode> {
-        let mut modes = Vec::new();
+        // By the order of the enum, so that messages and defaults do not depend on the CSV.
+        let mut modes = BTreeSet::new();
         for (index, mode) in list(spec.get("installModes")).iter().enumerate() {
             let name = text_of(mode, "type");
-            let Some(kind) = InstallMode::ALL.into_iter().find(|mode| mode.as_str() == name) else {
+            let Some(kind) = InstallMode::named(&name) else {
                 let message = format!("unknown install mode `{name}`");
                 let path = format!(".spec.installModes[{index}].type");
                 self.report(Code::ObjectFieldType, message, path);
                 continue;
             };
             if is_true(mode, "supported") {
-                modes.push(kind);
+                modes.insert(kind);
             }
         }
-        // By the order of the enum, so that messages and defaults do not depend on the CSV.
-        modes.sort_unstable();
-        modes.dedup();
-        modes
+        modes.into_iter().collect()
     }
 
     fn deployments(&mut self, spec: &Value) -> Vec<StrategyDeployment> {

@@ -21,9 +21,7 @@ mod tests;
 mod type_walk;
 mod typed;
 
-pub use csv::{
-    ClusterServiceVersion, CrdReference, InstallMode, OLM_REFUSES, Permission, StrategyDeployment,
-};
+pub use csv::{ClusterServiceVersion, CrdReference, OLM_REFUSES, Permission, StrategyDeployment};
 pub use definitions::{ApiServiceDescription, Endpoint, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::overlays;

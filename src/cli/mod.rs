@@ -80,7 +80,10 @@ impl Invocation<'_> {
     fn reporting(&mut self, command: impl FnOnce(&mut Self) -> Option<Exit>) -> Exit {
         let exit = command(self).unwrap_or(Exit::Error);
         if !self.output.is_reported() {
-            self.output.diagnostics(&self.diagnostics);
+            // After errors, notes about bundles are only counted, so that the errors stay in sight.
+            let is_brief = self.global.verbose == 0 && self.diagnostics.has_errors();
+            let most = if is_brief { 0 } else { usize::MAX };
+            self.output.diagnostics_within(&self.diagnostics, most);
         }
         exit
     }

@@ -134,5 +134,5 @@ impl Repository {
 
 fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
     let file = folder.join(name);
-    file.is_file().then_some(file)
+    file.exists().then_some(file)
 }

@@ -35,7 +35,7 @@ pub use tables::overlay::{Overlay, OverlaySource, PatchConfig};
 pub use tables::pods::PodConfig;
 pub use tables::ready::{Gate, GateTest, Target};
 pub use tables::registry::Registry;
-pub use tables::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
+pub use tables::settings::{CrdPlacement, InstallMode, OperatorSettings, Settings, Watch};
 pub use tables::switch::Switch;
 pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 

@@ -169,7 +169,7 @@ impl Reader<'_> {
         kept.into_iter().map(|(_, item)| item).collect()
     }
 
-    fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
+    fn unknown(&mut self, table: &'static Table, name: &str, range: &Range<usize>) {
         // By address: both tables have the same header, an empty one.
         if std::ptr::eq(table, Included::table()) && Root::table().key(name).is_some() {
             let message = format!("`{name}` is not allowed in an included file");
@@ -183,7 +183,7 @@ impl Reader<'_> {
         let same = OTHER_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
         let hint = match same {
             Some((_, key)) => format!("write `{key}`, which is what `{name}` is here"),
-            None => similar_key(name, &known),
+            None => similar_key(name, table, &known),
         };
         self.error(Code::UnknownKey, range, message, hint);
     }
@@ -363,9 +363,10 @@ pub(crate) fn entries<'t>(
     table.map(|(name, value)| ((name.get_ref().as_ref(), value), name.span()))
 }
 
-/// Returns the hint about a key that a table with these does not have: a similar key of the table,
-/// else the tables with this key, or one that begins like it and is similar.
-fn similar_key(name: &str, known: &[&str]) -> String {
+/// Returns the hint about a key that a table, which has those in `known`, does not have: a similar key of
+/// the table, else the tables with this key, or one that begins like it and is similar, if possible below
+/// this table.
+fn similar_key(name: &str, table: &'static Table, known: &[&str]) -> String {
     // A misspelled key is most often meant for this table, so a similar name here comes first.
     if let Some(near) = suggest::nearest(name, known) {
         return format!("did you mean `{near}`?");
@@ -376,8 +377,9 @@ fn similar_key(name: &str, known: &[&str]) -> String {
     // Of all keys of all tables, some is near to any word.
     let near = suggest::nearest(name, &all).filter(|near| near.get(..3) == name.get(..3));
     let meant = near.unwrap_or(name);
-    let places: Vec<String> =
-        Root::table().with_key(meant).iter().map(|table| table.place()).collect();
+    let tables = [table, Root::table()].map(|table| table.with_key(meant));
+    let nearest = tables.into_iter().find(|tables| !tables.is_empty()).unwrap_or_default();
+    let places: Vec<String> = nearest.iter().map(|table| table.place()).collect();
     // A key such as `name` is in nearly all tables.
     if (1..=MOST_KEYS).contains(&places.len()) {
         let places = places.join(" or ");

@@ -279,7 +279,7 @@ fn without_values(error: &str) -> String {
     if text.ends_with(" has no length") {
         return "a boolean has no length".to_owned();
     }
-    let known = [INVALID_REGEX, "split input and separator"];
+    let known = [INVALID_REGEX, "split input and separator", "index "];
     if known.iter().any(|start| text.starts_with(start)) {
         return text;
     }

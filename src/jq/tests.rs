@@ -569,6 +569,7 @@ fn errors_of_jaq_name_kinds_of_values() {
         ("cannot index true with 1", "a boolean has no numbered entries"),
         ("cannot index 1 with []", "a number has no entry named by a list"),
         ("cannot calculate \"a\" + 1", "cannot calculate with a string here"),
+        ("\"index 3 out of bounds\"", "index 3 out of bounds"),
     ] {
         assert_eq!(without_values(error), shown, "{error}");
     }

@@ -13,11 +13,7 @@ pub(super) fn error(code: Code, message: String, path: &Path) -> Diagnostic {
 /// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
 pub(super) fn failed(doing: &str, path: &Path, why: &io::Error) -> Fatal {
     let message = format!("cannot {doing} `{}`: {why}", path.display());
-    let failed = error(Code::OutputFailed, message, path);
-    Box::new(match hint(why.kind()) {
-        Some(hint) => failed.hint(hint),
-        None => failed,
-    })
+    Box::new(error(Code::OutputFailed, message, path).hint(hint(why.kind())))
 }
 
 /// Reports an error of walking `folder`.
@@ -36,22 +32,22 @@ pub(super) fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
     }
 }
 
-fn hint(kind: io::ErrorKind) -> Option<&'static str> {
+fn hint(kind: io::ErrorKind) -> &'static str {
     use io::ErrorKind as Kind;
     match kind {
-        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Some(
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
             "free disk space in the output directory (or raise the quota or file size limit) and \
-                build again",
-        ),
-        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some(
+                build again"
+        }
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
             "make the output directory and its charts writable, or use another directory with \
-                `--out`",
-        ),
-        Kind::CrossesDevices | Kind::ResourceBusy => Some(
+                `--out`"
+        }
+        Kind::CrossesDevices | Kind::ResourceBusy => {
             "use another directory with `--out`: a chart cannot be replaced if its directory is a \
-                mount point or comes from a container image layer",
-        ),
-        _ => None,
+                mount point or comes from a container image layer"
+        }
+        _ => "check the output directory, or use another one with `--out`",
     }
 }
 

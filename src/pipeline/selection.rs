@@ -65,12 +65,15 @@ fn check(names: &[String], known: &[(&str, &Span)], diagnostics: &mut Diagnostic
     let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let unknown: Vec<&String> =
         names.iter().filter(|name| !known.contains(&name.as_str())).collect();
-    diagnostics.extend(unknown.iter().map(|name| {
-        Diagnostic::error(Code::UnknownBundle, format!("unknown bundle `{name}`"))
-            .at(place.clone())
-            .hint(suggest::hint(name, &known, "bundles"))
-    }));
+    diagnostics.extend(unknown.iter().map(|name| unknown_bundle(name, &known, place.clone())));
     unknown.is_empty()
+}
+
+/// Returns the error about a name that is none of the known ones.
+pub(crate) fn unknown_bundle(name: &str, known: &[&str], place: Place) -> Diagnostic {
+    Diagnostic::error(Code::UnknownBundle, format!("unknown bundle `{}`", name.escape_debug()))
+        .at(place)
+        .hint(suggest::hint(name, known, "bundles"))
 }
 
 #[cfg(test)]

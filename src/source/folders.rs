@@ -188,7 +188,8 @@ impl Decided {
         let (message, hint) = if labels.contains_key(CATALOG_KEY) {
             (
                 "this is an operator catalog, not a bundle".to_owned(),
-                "use the image of one bundle of the catalog",
+                "write `catalog` in place of `image`, and the name of a `package` (`bundle2chart add \
+                    CATALOG PACKAGE`)",
             )
         } else if self.stated {
             (

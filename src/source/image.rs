@@ -455,8 +455,8 @@ fn unknown_media_type(digest: &Digest, media_type: &str) -> Fatal {
     failure(
         Code::UnknownMediaType,
         format!("blob {digest} has media type `{media_type}`, which bundle images do not use"),
-        "use a bundle image with an OCI or Docker (schema 2) manifest and tar layers, uncompressed \
-            or compressed with gzip or zstd",
+        "use a bundle image, not a Helm chart or another artifact: it has an OCI or Docker (schema 2) \
+            manifest and tar layers, uncompressed or compressed with gzip or zstd",
     )
 }
 

@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 
 const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image layout (with \
     `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
-    Docker archive (uncompressed, gzip or zstd)";
+    Docker archive (uncompressed, gzip or zstd), not a Helm chart";
 
 /// Maximum number of directory entries to search for a similar name.
 const MOST_NAMES: usize = 1_000;
@@ -49,7 +49,7 @@ pub(super) fn read(
         let hint = match similar_path(text, base) {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_image(text) => format!("for an image, write `image = {text:?}`"),
-            None => EXPECTED.to_owned(),
+            None => "check the path: relative to bundles.toml or the working directory".to_owned(),
         };
         return Err(failure(Code::SourceNotFound, message, hint));
     };

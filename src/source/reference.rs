@@ -33,6 +33,10 @@ impl Reference {
             );
         }
 
+        if text.contains('$') {
+            return invalid("it has a `$`", "write the value: variables are not expanded");
+        }
+
         if !text.split_once('/').is_some_and(|(host, _)| ImageReference::is_registry(host)) {
             return invalid(
                 "it has no registry host",

@@ -209,6 +209,8 @@ fn unknown_media_types_are_all_named() {
     let messages: Vec<_> = errors.iter().map(|error| (error.code, &error.message)).collect();
     assert_eq!(messages.len(), 2);
     assert!(messages[0].1.contains(helm), "{messages:?}");
+    let hint = errors.iter().next().and_then(|error| error.hint.as_deref()).unwrap_or_default();
+    assert!(hint.contains("not a Helm chart"), "{hint}");
     assert!(messages[1].1.contains("+encrypted"), "{messages:?}");
     assert!(messages.iter().all(|(code, _)| *code == Code::UnknownMediaType));
 

@@ -71,7 +71,7 @@ fn what_is_no_bundle_is_said_to_be_none() {
     let catalog = Image::of([Tar::new().file("configs/x/catalog.yaml", "").end()])
         .no_labels()
         .label("operators.operatorframework.io.index.configs.v1", "/configs");
-    assert_error(&LayoutDir::with(&catalog).read(), Code::NoManifests, &["catalog"]);
+    assert_error(&LayoutDir::with(&catalog).read(), Code::NoManifests, &["catalog", "`package`"]);
     let empty = Image::of([Tar::new().folder("manifests").end()]).label(MANIFESTS_LABEL, "deploy/");
     assert_error(&LayoutDir::with(&empty).read(), Code::NoManifests, &["`deploy`", "no file"]);
 }

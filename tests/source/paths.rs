@@ -144,7 +144,7 @@ fn a_folder_has_limits() {
 #[test]
 fn what_holds_no_bundle_is_said_to_hold_none() {
     let outcome = fetch_path("no/such", Path::new("/"), &Limits::default());
-    let error = assert_error(&outcome, Code::SourceNotFound, &["no/such", "OCI image layout"]);
+    let error = assert_error(&outcome, Code::SourceNotFound, &["no/such", "check the path"]);
     assert!(error.place.span.is_some());
     let empty = TempDir::new().unwrap();
     assert_error(&read(empty.path()), Code::UnknownSource, &["manifests/"]);

@@ -951,7 +951,7 @@ fn mistakes_have_a_hint_that_mends_them() {
     let path = |path: &str| CONFIG.replace("\"bundle\"", &format!("{path:?}"));
     let catalog = CONFIG.replace("path = \"bundle\"", "catalog = \"./all\"\npackage = \"lamps\"");
     let nothing = ("bundles.toml", "# none yet\n".to_owned());
-    let mistakes: [Mistake<'_>; 38] = [
+    let mistakes: [Mistake<'_>; 48] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
@@ -1116,7 +1116,68 @@ fn mistakes_have_a_hint_that_mends_them() {
             &["build"],
             ["matched no objects", "did you mean `lamp-operator`?"],
         ),
+        // Patches.
+        (
+            &[("bundles.toml", with(&patch("{spec: {replicas: 2}}")))],
+            &["build"],
+            ["it changes or drops kind, apiVersion, name", "as `.spec.replicas = 2` does"],
+        ),
+        (
+            &[("bundles.toml", with(&patch(".spec.template.spec.priorityClasName = \"a\"")))],
+            &["build"],
+            [
+                "it sets the unknown field `.spec.template.spec.priorityClasName`",
+                "set a field of this type",
+            ],
+        ),
+        (
+            &[("bundles.toml", with(&patch(".spec.template.spec.containers[3].image = \"a\"")))],
+            &["build"],
+            ["index 3 out of bounds", "select the item by a field"],
+        ),
+        (
+            &[("bundles.toml", with(&patch(".spec.a.b = 1")))],
+            &["build"],
+            ["null has no entries", "`+=` creates a missing map"],
+        ),
+        (
+            &[("bundles.toml", with("watch = [\"all\"]\n"))],
+            &["build"],
+            ["`watch` is a word in a list", "write `watch = \"all\"`"],
+        ),
+        (
+            &[("bundles.toml", with("resources = {}\n"))],
+            &["build"],
+            ["unknown key `resources`", "= hint: `resources` belongs in `[bundle.config]`\n"],
+        ),
         // Sources that are something else.
+        (
+            &[("bundles.toml", path("other/bundel"))],
+            &["build"],
+            ["`other/bundel` does not exist", "check the path: relative to bundles.toml"],
+        ),
+        (
+            &[(
+                "bundles.toml",
+                CONFIG.replace("path = \"bundle\"", "image = \"${REGISTRY}/lamps:1\""),
+            )],
+            &["build"],
+            ["it has a `$`", "write the value: variables are not expanded"],
+        ),
+        (
+            &[],
+            &["add", "lamps", "registry.example.com/catalog:1"],
+            ["is not the name of a package", "`add registry.example.com/catalog:1 lamps`"],
+        ),
+        (
+            &[
+                ("bundles.toml", path("empty")),
+                ("empty/manifests/crd.yaml", CRD.to_owned()),
+                ("empty/metadata/annotations.yaml", ANNOTATIONS.to_owned()),
+            ],
+            &["build"],
+            ["no ClusterServiceVersion in `manifests`", "--> empty/manifests\n"],
+        ),
         (
             &[("bundles.toml", path("chart")), ("chart/Chart.yaml", "name: other\n".to_owned())],
             &["build"],
@@ -1222,7 +1283,7 @@ fn places_open_from_the_working_folder() {
     let files = [CSV_FILE, "overlays/service.yaml", "manifests/service.yaml", "own/service.yaml"];
     for (folder, up) in [(".", ""), ("sub", "../"), ("sub/sub", "../../")] {
         let config = format!("{up}bundles.toml");
-        let seen = in_folder(folder, &["build", "-c", &config]);
+        let seen = in_folder(folder, &["build", "-v", "-c", &config]);
         let places: Vec<&str> = seen.stderr.lines().filter_map(place).collect();
         for file in files {
             let shown = format!("{up}{file}");

@@ -152,7 +152,7 @@ fn examples_that_a_build_refuses_are_shown_with_the_reasons() {
 }
 
 #[test]
-fn objects_have_the_recommended_labels_and_pods_only_what_they_read() {
+fn objects_have_the_recommended_labels_and_pods_those_without_a_version() {
     let case = described();
     assert_eq!(case.run(&["build"]).code, Some(0));
     let objects = template(&case, &[]);
@@ -169,7 +169,13 @@ fn objects_have_the_recommended_labels_and_pods_only_what_they_read() {
     let pod = &deployment["spec"]["template"]["metadata"];
     let annotations = pod["annotations"].as_object().expect("OLM's own");
     assert!(annotations.keys().all(|key| key.starts_with("olm.")), "{annotations:?}");
-    assert_eq!(pod["labels"], json!({"app": "lamp-operator"}));
+    let labels = json!({
+        "app": "lamp-operator",
+        "app.kubernetes.io/name": "lamp-operator",
+        "app.kubernetes.io/instance": "bright",
+        "app.kubernetes.io/managed-by": "Helm",
+    });
+    assert_eq!(pod["labels"], labels);
 }
 
 #[test]
@@ -265,7 +271,7 @@ fn has_texts(list: &Json, keys: &[&str]) -> bool {
 /// A wish of chart-testing's schema, of Artifact Hub or of reviewers, and whether a chart fulfils it.
 type Wanted = (&'static str, fn(&Chart) -> bool);
 
-const WANTED: [Wanted; 22] = [
+const WANTED: [Wanted; 23] = [
     ("name, version, type and description", |chart| {
         let keys = ["name", "version", "appVersion", "description"];
         keys.iter().all(|key| chart.metadata[*key].is_string())
@@ -315,6 +321,17 @@ const WANTED: [Wanted; 22] = [
                 let labels = &object["metadata"]["labels"];
                 values.iter().all(|(key, value)| labels[*key] == **value)
             })
+    }),
+    ("recommended labels of all pods, without those of the version", |chart| {
+        let pods =
+            chart.objects.iter().filter_map(|object| object.pointer("/spec/template/metadata"));
+        pods.into_iter().all(|pod| {
+            let has = |key: &str| pod["labels"].get(key).is_some();
+            ["name", "instance", "managed-by"]
+                .iter()
+                .all(|label| has(&format!("app.kubernetes.io/{label}")))
+                && !has("helm.sh/chart")
+        })
     }),
     // Of these operators, keda alone has the maturity `deprecated`.
     ("deprecated as the bundle says", |chart| {

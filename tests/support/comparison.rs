@@ -236,11 +236,21 @@ fn kept(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>)
     }
 }
 
-/// Replaces the labels that Helm recommends by those that OLM has.
+/// Replaces the labels that Helm recommends by those that OLM has, in objects and in pods.
 fn release_labels(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>) {
     let theirs = expected.iter().find(|theirs| label(theirs) == label(object));
-    let theirs = theirs.and_then(|theirs| theirs.pointer("/metadata/labels"));
-    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    for metadata in ["/metadata", "/spec/template/metadata"] {
+        let theirs = theirs.and_then(|theirs| theirs.pointer(&format!("{metadata}/labels")));
+        release_labels_of(object.pointer_mut(metadata), theirs, used);
+    }
+}
+
+fn release_labels_of(
+    metadata: Option<&mut Json>,
+    theirs: Option<&Json>,
+    used: &mut BTreeSet<&'static str>,
+) {
+    let Some(metadata) = metadata.and_then(Json::as_object_mut) else { return };
     let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else { return };
     let values = [
         ("app.kubernetes.io/name", "operator"),

@@ -296,7 +296,7 @@ fn texts_of_a_csv_are_empty_without_them() {
     assert_eq!(csv.place(".spec.a").path.as_deref(), Some(".spec.a"));
 
     let all = read("", "  installModes: [{type: AllNamespaces, supported: true}]\n");
-    for mode in InstallMode::ALL {
+    for mode in InstallMode::NAMES.iter().filter_map(|name| InstallMode::named(name)) {
         assert_eq!(all.supports(mode), mode == InstallMode::AllNamespaces, "{mode:?}");
     }
 }

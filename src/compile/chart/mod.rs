@@ -187,15 +187,8 @@ impl<'a> DocumentedChart<'a> {
         stub_names(&self.unit.objects)
     }
 
-    /// Returns the watched namespaces as the object of a sentence.
     fn watched(&self) -> Option<String> {
-        Some(match self.description.watch? {
-            Watch::All => "all namespaces".to_owned(),
-            Watch::Own => "the release namespace only".to_owned(),
-            Watch::Namespaces(names) => {
-                format!("these namespaces, which must exist: {}", names.join(", "))
-            }
-        })
+        self.description.watch.map(Watch::describe)
     }
 
     /// Returns the namespace in commands.

@@ -4,9 +4,8 @@
 //! where users would search for them.
 
 use super::webhook;
-use crate::bundle::{
-    ApiServiceDescription, Bundle, InstallMode, OLM_REFUSES, WebhookDescription, WebhookKind,
-};
+use crate::bundle::{ApiServiceDescription, Bundle, OLM_REFUSES, WebhookDescription, WebhookKind};
+use crate::config::InstallMode;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, join};
 use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};

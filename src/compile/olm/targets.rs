@@ -1,7 +1,7 @@
 //! Install modes: which namespaces the operator watches.
 
-use crate::bundle::{ClusterServiceVersion, InstallMode};
-use crate::config::{BundleConfig, Watch};
+use crate::bundle::ClusterServiceVersion;
+use crate::config::{BundleConfig, InstallMode, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, join};
 use crate::ir::{Expr, Part, Value};
 
@@ -20,11 +20,8 @@ pub enum Targets {
 /// OLM: AllNamespaces by default. Without support for it, v1 reports an error instead of using
 /// OwnNamespace.
 pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
-    if csv.supports(InstallMode::AllNamespaces) {
-        Some(Watch::All)
-    } else {
-        csv.supports(InstallMode::OwnNamespace).then_some(Watch::Own)
-    }
+    let all = csv.supports(InstallMode::AllNamespaces).then_some(Watch::All);
+    all.or_else(|| csv.supports(InstallMode::OwnNamespace).then_some(Watch::Own))
 }
 
 impl Targets {
@@ -60,13 +57,8 @@ impl Targets {
 
         let names = match config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
-                let message = match csv.install_modes.as_slice() {
-                    [] => "the operator supports no install mode".to_owned(),
-                    _ => format!(
-                        "`watch` must list the namespaces: the operator supports {}",
-                        supported(csv)
-                    ),
-                };
+                let modes = supported(csv);
+                let message = format!("`watch` has no default: the operator supports {modes}");
                 let error = Diagnostic::error(Code::InstallModeUnsupported, message);
                 diagnostics.push(error.at(csv.place(".spec.installModes")).hint(hint(csv)));
                 return None;
@@ -161,11 +153,6 @@ fn hint(csv: &ClusterServiceVersion) -> String {
     if csv.install_modes.is_empty() {
         return "the CSV must support at least one install mode".to_owned();
     }
-    let choices = csv.install_modes.iter().map(|mode| match mode {
-        InstallMode::AllNamespaces => "watch = \"all\"",
-        InstallMode::OwnNamespace => "watch = \"own\"",
-        InstallMode::SingleNamespace => "watch = [\"some-namespace\"]",
-        InstallMode::MultiNamespace => "watch = [\"one-namespace\", \"another-namespace\"]",
-    });
+    let choices = csv.install_modes.iter().map(|mode| format!("watch = {}", mode.watch()));
     format!("set {}", join(choices, " or "))
 }

@@ -1,9 +1,9 @@
 //! Changes of a bundle's objects by jq programs.
 
-use crate::bundle::{check_object, served_version};
+use crate::bundle::{TypeMismatch, check_object, served_version};
 use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
-use crate::ir::{Map, Object, Release};
+use crate::ir::{Map, Object, Release, path_of};
 use crate::jq::{Input, Session, Stopped};
 use std::collections::BTreeSet;
 
@@ -109,8 +109,11 @@ fn apply(
 /// Returns the reason why a patch failed, and a hint.
 fn failed(reason: String) -> (String, &'static str) {
     let hint = if reason.starts_with("null has no ") {
-        "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \
-            value cannot be set"
+        "`+=` creates a missing map, `=` does not: `.metadata.labels += {name: \"value\"}`, or \
+            `….resources += {limits: {memory: \"64Mi\"}}`"
+    } else if reason.ends_with(" out of bounds") {
+        "select the item by a field: `(.spec.template.spec.containers[] | select(.name == \
+            \"manager\")).image = \"…\"`"
     } else {
         "return the whole changed object: `.spec.replicas = 2`, not `2`"
     };
@@ -127,13 +130,14 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
         return Ok(patched);
     }
     Err((
-        format!("the patch changes its identity to {patched} of {}", patched.api_version()),
-        "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
+        "it changes or drops kind, apiVersion, name or namespace".to_owned(),
+        "change other fields, as `.spec.replicas = 2` does; to replace an object, exclude it and add \
             another one with `[[bundle.overlay]]`",
     ))
 }
 
-/// Returns `changed`; an error if it has a value of the wrong type that the object had not.
+/// Returns `changed`; an error if it has a field that its type does not have, or a value of the wrong
+/// type, that the object had not.
 fn well_typed(
     object: &Object,
     changed: Object,
@@ -144,17 +148,19 @@ fn well_typed(
     if version != Some(changed.api_version()) || changed.kind() == "CustomResourceDefinition" {
         return Ok(changed);
     }
-    let mismatches = |object: &Object| {
-        let found = release.object(object).map(check_object);
-        found.unwrap_or_default().mismatches.into_iter().map(|it| (it.path, it.why))
+    let faults = |object: &Object| {
+        let found = release.object(object).map(check_object).unwrap_or_default();
+        let mismatches = found.mismatches.into_iter().map(|TypeMismatch { path, why }| {
+            format!("it sets `{path}` to a value of the wrong type: {why}")
+        });
+        let unknown = found.unknown_fields.iter();
+        let unknown = unknown.map(|path| format!("it sets the unknown field `{}`", path_of(path)));
+        mismatches.chain(unknown).collect::<Vec<_>>()
     };
-    let before: Vec<_> = mismatches(object).collect();
-    match mismatches(&changed).find(|mismatch| !before.contains(mismatch)) {
+    let before = faults(object);
+    match faults(&changed).into_iter().find(|fault| !before.contains(fault)) {
         None => Ok(changed),
-        Some((path, why)) => Err((
-            format!("it sets `{path}` to a value of the wrong type: {why}"),
-            "set a value of the type that the API server reads",
-        )),
+        Some(fault) => Err((fault, "set a field of this type, and a value that it can have")),
     }
 }
 

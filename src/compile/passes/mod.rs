@@ -90,7 +90,7 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 17] = [
+const PASSES: [Pass; 18] = [
     // First, on objects as they were written.
     check_types::check_types,
     // Before `namespace`, which reports the bundle's namespace where it is still text.
@@ -99,6 +99,8 @@ const PASSES: [Pass; 17] = [
     controller_fields::controller_fields,
     pull_secret::pull_secret,
     images::images,
+    // Before `deployment_values`, whose values add no label twice.
+    release_labels::pod_labels,
     deployment_values::deployment_values,
     service_account_values::service_account_values,
     service_account_name::service_account_name,

@@ -133,7 +133,7 @@ const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Keys under which a text is a name, label, path or image and never a namespace, unless it is the
 /// label of one; those of [`is_identifier`] are others.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "name",
     "labels",
     "matchLabels",
@@ -141,6 +141,7 @@ const NAMES: [&str; 12] = [
     "annotations",
     "image",
     "roleRef",
+    "resources",
     "resourceNames",
     "mountPath",
     "subPath",
@@ -299,7 +300,7 @@ mod tests {
             !rewritten(&mut sample::bundle(&manifest)).1.is_empty()
         };
         let fields = "name labels matchLabels selector annotations image serviceAccountName roleRef \
-                      secretName resourceNames generateName mountPath subPath path workingDir";
+                      secretName resources resourceNames generateName mountPath subPath path workingDir";
         let ends = "LEADER_NAME leader_name leader-name leaderName LEADER_ID leader_id leader-id \
                     leaderID leaderId";
         for key in fields.split(' ').chain(ends.split(' ')) {

@@ -4,6 +4,7 @@ use super::Context;
 use crate::config::{CRDS_SUFFIX, CrdPlacement, OPERANDS_SUFFIX};
 use crate::diag::Diagnostics;
 use crate::ir::{Condition, Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
+use crate::ir::{WORKLOADS, pod_spec_keys};
 use std::collections::BTreeSet;
 
 const CRD: &str = "CustomResourceDefinition";
@@ -11,6 +12,9 @@ const CRD: &str = "CustomResourceDefinition";
 const INSTANCE: &str = RELEASE_LABELS[1];
 const MANAGED_BY: &str = RELEASE_LABELS[2];
 const CHART: &str = RELEASE_LABELS[4];
+
+/// Number of the labels, the first ones, that have no version.
+const STABLE_LABELS: usize = 3;
 
 /// Length of a label's value.
 const LONGEST: usize = 63;
@@ -35,19 +39,10 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
                 *used == key && kind.is_some_and(|kind| kind.is_empty() || kind == object.kind())
             })
         };
-        let chart = format!("{}{}", context.chart, suffix(object, context));
-        let values = [
-            Value::text(label(&chart)),
-            Expr::ReleaseName.into(),
-            Value::text("Helm"),
-            Value::text(label(&context.version)),
-            Value::text(label(&format!("{chart}-{}", context.chart_version))),
-        ];
-
         let is_users = matches!(object.origin, Origin::Overlay { .. });
         let belongs =
             |key: &'static str| belongs_to_release(object, key, context) && !is_selected(key);
-        let added = RELEASE_LABELS.into_iter().zip(values).filter(|(key, _)| belongs(key));
+        let added = labels_of(object, context).filter(|(key, _)| belongs(key));
         for (key, value) in added.collect::<Vec<_>>() {
             let labels = object.metadata_mut().map_at("labels");
             // Helm itself replaces `managed-by` in the cluster, and no other chart has the object.
@@ -58,6 +53,42 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
             }
         }
     }
+}
+
+/// Adds those of the labels that no version changes to pods that lack them, so that another version of
+/// the chart does not restart pods. A label that a selector of pods or a text of the chart mentions is not
+/// added.
+pub(super) fn pod_labels(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
+    let uses = uses(unit);
+    let is_used =
+        |key: &str| uses.iter().any(|(kind, used)| *used == key && kind.is_none_or(str::is_empty));
+    let is_workload =
+        |object: &&mut Object| WORKLOADS.contains(&object.kind()) && object.pod_spec().is_some();
+    for object in unit.objects.iter_mut().filter(is_workload) {
+        // The labels of a Pod are its own.
+        let [first, keys @ .., _] = pod_spec_keys(object.kind()) else { continue };
+        let added: Vec<_> = labels_of(object, context).take(STABLE_LABELS).collect();
+        let template = keys.iter().fold(object.root.map_at(first), |map, key| map.map_at(key));
+        let labels = template.map_at("metadata").map_at("labels");
+        for (key, value) in added {
+            if !is_used(key) && !labels.contains_key(key) {
+                labels.insert(key.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// Returns the labels of the release of an object.
+fn labels_of(object: &Object, context: &Context) -> impl Iterator<Item = (&'static str, Value)> {
+    let chart = format!("{}{}", context.chart, suffix(object, context));
+    let values = [
+        Value::text(label(&chart)),
+        Expr::ReleaseName.into(),
+        Value::text("Helm"),
+        Value::text(label(&context.version)),
+        Value::text(label(&format!("{chart}-{}", context.chart_version))),
+    ];
+    RELEASE_LABELS.into_iter().zip(values)
 }
 
 /// Returns true if an object has this label of the release.
@@ -252,6 +283,70 @@ metadata: {name: a}
         assert!(has(1, "app.kubernetes.io/managed-by"));
         assert!(!has(3, "app.kubernetes.io/managed-by"));
         assert!(has(3, "app.kubernetes.io/name"));
+    }
+
+    #[test]
+    fn pods_have_the_labels_that_no_version_changes_unless_something_reads_them() {
+        let labels = |kind: &str, template: &str, other: &str| {
+            let mut unit = sample::bundle(&format!(
+                "{{apiVersion: v1, kind: {kind}, metadata: {{name: a}}, spec: {template}}}\n---\n{other}"
+            ));
+            let context = Context { chart: "widget-operator".to_owned(), ..Context::default() };
+            pod_labels(&mut unit, &context, &mut Diagnostics::new());
+            let object = Release::LITERAL.object(&unit.objects[0]).unwrap();
+            let jobs = object.pointer("/spec/jobTemplate/spec/template/metadata/labels");
+            let labels = object.pointer("/spec/template/metadata/labels").or(jobs).cloned();
+            labels.unwrap_or_else(|| json!(object["metadata"]["labels"]))
+        };
+        let all = json!({
+            "app.kubernetes.io/name": "widget-operator",
+            "app.kubernetes.io/instance": "release-name",
+            "app.kubernetes.io/managed-by": "Helm",
+        });
+        let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}";
+        let template = "{template: {spec: {containers: []}}}";
+        for kind in ["Deployment", "StatefulSet", "DaemonSet", "Job"] {
+            assert_eq!(labels(kind, template, namespace), all, "{kind}");
+        }
+        assert_eq!(
+            labels("CronJob", &format!("{{jobTemplate: {{spec: {template}}}}}"), namespace),
+            all
+        );
+        // They have labels of their own, or no pods.
+        for (kind, spec) in [("Pod", "{containers: []}"), ("Widget", template), ("Job", "{}")] {
+            assert_eq!(labels(kind, spec, namespace), Json::Null, "{kind}");
+        }
+
+        let own = "{template: {metadata: {labels: {app.kubernetes.io/name: a, app.kubernetes.io/managed-by: \
+                   kustomize}}, spec: {containers: []}}}";
+        let kept = json!({
+            "app.kubernetes.io/name": "a",
+            "app.kubernetes.io/managed-by": "kustomize",
+            "app.kubernetes.io/instance": "release-name",
+        });
+        assert_eq!(labels("Deployment", own, namespace), kept);
+        for (other, is_added) in [
+            (
+                "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {app.kubernetes.io/name: b}}}",
+                false,
+            ),
+            (
+                "{apiVersion: v1, kind: Webhooks, metadata: {name: a}, webhooks: [{objectSelector: {matchLabels: {app.kubernetes.io/name: b}}}]}",
+                false,
+            ),
+            (
+                "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: app.kubernetes.io/name=b}}",
+                false,
+            ),
+            (
+                "{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}, spec: {selector: {matchLabels: {app.kubernetes.io/name: b}}}}",
+                true,
+            ),
+        ] {
+            let found = labels("Deployment", template, other);
+            assert_eq!(found.get("app.kubernetes.io/name").is_some(), is_added, "{other}");
+            assert_eq!(found["app.kubernetes.io/instance"], "release-name", "{other}");
+        }
     }
 
     #[test]

@@ -139,6 +139,32 @@ patterns! {
         "write a package name, or GROUP/VERSION/KIND, for example `cert-manager.io/v1/Certificate`";
 }
 
+choices! {
+    /// The install modes of OLM: the number of namespaces that an operator can watch.
+    pub enum InstallMode {
+        /// All namespaces of the cluster.
+        AllNamespaces = "AllNamespaces",
+        /// Several named namespaces.
+        MultiNamespace = "MultiNamespace",
+        /// The namespace that it runs in.
+        OwnNamespace = "OwnNamespace",
+        /// One other namespace.
+        SingleNamespace = "SingleNamespace",
+    }
+}
+
+impl InstallMode {
+    /// Returns a value of `watch` that needs it, as TOML.
+    pub fn watch(self) -> &'static str {
+        match self {
+            InstallMode::AllNamespaces => "\"all\"",
+            InstallMode::MultiNamespace => "[\"one\", \"two\"]",
+            InstallMode::OwnNamespace => "\"own\"",
+            InstallMode::SingleNamespace => "[\"one\"]",
+        }
+    }
+}
+
 /// The namespaces that an operator watches. bundles.lock has them as bundles.toml does.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -155,25 +181,21 @@ pub enum Watch {
 impl Watch {
     /// Returns the value of the key `watch`, as TOML.
     pub fn to_toml(&self) -> String {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        match self {
-            Watch::Namespaces(names) => {
-                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-                format!("[{}]", names.join(", "))
-            }
-            word => quoted(&word.annotation()),
-        }
+        let value = match self {
+            Watch::Namespaces(names) => toml::Value::from(names.clone()),
+            word => toml::Value::from(word.annotation()),
+        };
+        value.to_string()
     }
 
-    /// Describes the namespaces in a few words: `all namespaces`.
+    /// Returns the namespaces as the object of a sentence.
     pub fn describe(&self) -> String {
         match self {
             Watch::All => "all namespaces".to_owned(),
-            Watch::Own => "its own namespace".to_owned(),
-            Watch::Namespaces(names) => match names.as_slice() {
-                [name] => format!("the namespace {name}"),
-                names => format!("the namespaces {}", names.join(", ")),
-            },
+            Watch::Own => "the release namespace only".to_owned(),
+            Watch::Namespaces(names) => {
+                format!("these namespaces, which must exist: {}", names.join(", "))
+            }
         }
     }
 
@@ -210,11 +232,6 @@ impl FromStr for Watch {
     }
 }
 
-/// OLM's install modes with their values of `watch`.
-const INSTALL_MODES: [(&str, &str); 2] = [("AllNamespaces", "all"), ("OwnNamespace", "own")];
-/// Those whose value is a list.
-const LISTED_MODES: [&str; 2] = ["SingleNamespace", "MultiNamespace"];
-
 /// With its place in the file.
 impl Form for Watch {
     type Value = (Watch, Option<Span>);
@@ -222,8 +239,7 @@ impl Form for Watch {
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let watch = match value.get_ref().as_str() {
-            Some("all") => Watch::All,
-            Some("own") => Watch::Own,
+            Some(word @ ("all" | "own")) => Watch::of_annotation(word),
             Some(text) => {
                 unknown_word(reader, text, value);
                 return None;
@@ -236,12 +252,10 @@ impl Form for Watch {
 
 /// Reports a word that is no value of `watch`.
 fn unknown_word(reader: &mut Reader<'_>, text: &str, value: &Node<'_>) {
-    let mode = INSTALL_MODES.iter().find(|(mode, _)| *mode == text).map(|(_, word)| *word);
-    let hint = match mode.or_else(|| suggest::nearest(text, &["all", "own"])) {
-        Some(word) => format!("did you mean `watch = \"{word}\"`?"),
-        None if LISTED_MODES.contains(&text) => {
-            "list the namespaces: `watch = [\"my-namespace\"]`".to_owned()
-        }
+    let near = || suggest::nearest(text, &["all", "own"]).map(|word| format!("\"{word}\""));
+    let mode = InstallMode::named(text).map(|mode| mode.watch().to_owned());
+    let hint = match mode.or_else(near) {
+        Some(value) => format!("did you mean `watch = {value}`?"),
         None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
     };
     let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");
@@ -266,9 +280,12 @@ fn watched(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<S
     }
     // An OperatorGroup without target namespaces means all, an empty list of names none: too far
     // apart to guess.
-    if names.is_empty() {
+    let has_word = matches!(seen[..], [("all" | "own", _)]);
+    if names.is_empty() || has_word {
+        let message =
+            format!("`watch` is {} list", if has_word { "a word in a" } else { "an empty" });
         let hint = "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces";
-        reader.error(Code::InvalidValue, &value.span(), "`watch` is an empty list", hint);
+        reader.error(Code::InvalidValue, &value.span(), message, hint);
         return None;
     }
     Some(names)

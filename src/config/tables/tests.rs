@@ -1572,9 +1572,9 @@ fn watched_namespaces_are_written_and_read() {
     let names = |names: &[&str]| Watch::Namespaces(names.iter().map(|n| (*n).to_owned()).collect());
     for (watch, toml, annotation, words) in [
         (Watch::All, "\"all\"", "all", "all namespaces"),
-        (Watch::Own, "\"own\"", "own", "its own namespace"),
-        (names(&["a"]), "[\"a\"]", "a", "the namespace a"),
-        (names(&["a", "b"]), "[\"a\", \"b\"]", "a,b", "the namespaces a, b"),
+        (Watch::Own, "\"own\"", "own", "the release namespace only"),
+        (names(&["a"]), "[\"a\"]", "a", "these namespaces, which must exist: a"),
+        (names(&["a", "b"]), "[\"a\", \"b\"]", "a,b", "these namespaces, which must exist: a, b"),
     ] {
         assert_eq!((watch.to_toml().as_str(), watch.describe().as_str()), (toml, words));
         assert_eq!(watch.annotation(), annotation);

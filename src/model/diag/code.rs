@@ -471,11 +471,12 @@ codes! {
     /// up to `retries` times (`[network]` table). Other errors are not retried. `-vv` logs every
     /// request.
     RegistryFailed "registry-failed" Error;
-    /// A registry redirects to a forbidden address.
+    /// A registry, or its redirect, has a forbidden address.
     ///
     /// Redirects to other hosts are followed over HTTPS only, without credentials. Redirects to
     /// plain HTTP, to link-local addresses (cloud metadata services), or to localhost are not
-    /// followed, unless the registry is on localhost.
+    /// followed, unless the registry is on localhost. Nor is a registry contacted whose name has such
+    /// an address: one on this machine is written as `localhost:PORT`.
     UnsafeRedirect "unsafe-redirect" Error;
     /// A registry's token server is on a host that is not trusted with the credentials.
     ///

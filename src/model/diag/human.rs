@@ -53,7 +53,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
 }
 
 /// Returns the same in at most `most` lines, as far as it is enough to leave out the notes about bundles
-/// that have no hint of their own. A last line counts them.
+/// that have no hint of their own, and after errors all notes about bundles. A last line counts them.
 pub fn render_within(diagnostics: &Diagnostics, colour: bool, most: usize) -> String {
     let text = render(diagnostics, colour);
     if text.lines().count() <= most {
@@ -64,7 +64,9 @@ pub fn render_within(diagnostics: &Diagnostics, colour: bool, most: usize) -> St
         diagnostics.iter().partition(|found| {
             let hint = found.hint.as_ref().map(|hint| (&found.place.bundle, found.code, hint));
             let is_new = hint.is_some_and(|hint| hints.insert(hint));
-            found.severity == Severity::Note && is_brief(found) && !is_new
+            found.severity == Severity::Note
+                && is_brief(found)
+                && (!is_new || diagnostics.has_errors())
         });
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for found in left_out {
@@ -434,6 +436,20 @@ mod tests {
 
         1 warning, 2 notes
         not shown without --verbose: foreign-kind (1), openshift-only (2)
+        "#);
+
+        // After an error all of them are.
+        let failed = found.into_iter().chain([Diagnostic::error(Code::UnknownKey, "g")]).collect();
+        insta::assert_snapshot!(render_within(&failed, false, 0), @r#"
+        note[unused-setting]: f
+
+        error[unknown-key]: g
+
+        lws:
+          warning[openshift-only]: e
+
+        1 error, 1 warning, 1 note
+        not shown without --verbose: foreign-kind (2), openshift-only (2)
         "#);
     }
 

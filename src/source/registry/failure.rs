@@ -67,8 +67,9 @@ impl Failure {
                 Code::RegistryUnreachable,
                 message,
                 &format!(
-                    "for a private CA, add [[registry]] host = \"{host}\", ca = \"FILE.pem\"; for \
-                        a registry with plain HTTP only, plain-http = true"
+                    "for a private CA, add [[registry]] host = \"{host}\", ca = \"FILE.pem\" with \
+                        the CA of this certificate; for a registry with plain HTTP only, \
+                        plain-http = true"
                 ),
             ),
             Failure::NotFound(message) => (
@@ -94,7 +95,8 @@ impl Failure {
             Failure::UnsafeRedirect(message) => (
                 Code::UnsafeRedirect,
                 message,
-                "check the registry and any proxy: the redirect was not followed",
+                "check the registry, its redirects and any proxy; write a registry on this machine \
+                    as `localhost:PORT`",
             ),
             Failure::UnsafeRealm(message, realm) => (
                 Code::UnsafeRealm,

@@ -138,15 +138,11 @@ impl SourceResolver {
                 repository.push_manifest(part, tag, &bytes)
             };
 
-            for part in &image.parts {
-                push_blob(part)?;
-            }
+            image.parts.iter().try_for_each(&mut push_blob)?;
             push_manifest(&image.manifest, image.reference.tag.as_deref())?;
 
             let Some(signature) = &image.signature else { continue };
-            for part in &signature.parts {
-                push_blob(part)?;
-            }
+            signature.parts.iter().try_for_each(&mut push_blob)?;
             // Signatures that the mirror has under the tag stay: locked builds read by digest.
             let tag = match signature.tag.as_deref() {
                 Some(tag) if repository.tag_digest(tag)?.is_none() => Some(tag),

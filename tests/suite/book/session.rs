@@ -68,6 +68,11 @@ impl Session {
                 registry.insert(Loopback::start()).publish(&package);
                 Case::new()
             }
+            "a directory with fixtures/" => {
+                let case = Case::new();
+                case.link_fixtures();
+                case
+            }
             "a clone of this repository" => clone(),
             "a clone of this repository with its charts" => clone_with_charts(),
             "charts of two versions" => two_versions(),
