@@ -16,9 +16,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use k8s_openapi::api::resource::{
-    v1 as devices, v1beta1 as devices_beta1, v1beta2 as devices_beta2,
-};
+use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceClaimTemplate};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -85,7 +83,7 @@ type Row = (&'static str, &'static str, &'static str, fn(Json) -> TypeCheck);
 
 /// Built-in kinds that a bundle contains, that OLM creates from its CSV or that overlays add, in all
 /// versions that Kubernetes serves; of one kind the current version first.
-const TYPES: [Row; 35] = [
+const TYPES: [Row; 31] = [
     row::<MutatingWebhookConfiguration>(),
     row::<ValidatingWebhookConfiguration>(),
     row::<CustomResourceDefinition>(),
@@ -115,12 +113,8 @@ const TYPES: [Row; 35] = [
     row::<Ingress>(),
     row::<IngressClass>(),
     row::<StorageClass>(),
-    row::<devices::ResourceClaim>(),
-    row::<devices_beta2::ResourceClaim>(),
-    row::<devices_beta1::ResourceClaim>(),
-    row::<devices::ResourceClaimTemplate>(),
-    row::<devices_beta2::ResourceClaimTemplate>(),
-    row::<devices_beta1::ResourceClaimTemplate>(),
+    row::<ResourceClaim>(),
+    row::<ResourceClaimTemplate>(),
 ];
 
 const fn row<T: ApiType + Resource>() -> Row {

@@ -284,11 +284,7 @@ fn kinds_have_their_types() {
         ("networking.k8s.io/v1", "IngressClass", "spec"),
         ("storage.k8s.io/v1", "StorageClass", "parameters"),
         ("resource.k8s.io/v1", "ResourceClaim", "spec"),
-        ("resource.k8s.io/v1beta2", "ResourceClaim", "spec"),
-        ("resource.k8s.io/v1beta1", "ResourceClaim", "spec"),
         ("resource.k8s.io/v1", "ResourceClaimTemplate", "spec"),
-        ("resource.k8s.io/v1beta2", "ResourceClaimTemplate", "spec"),
-        ("resource.k8s.io/v1beta1", "ResourceClaimTemplate", "spec"),
     ];
     for (version, kind, field) in kinds {
         let check = check_object(json!({"apiVersion": version, "kind": kind, field: 5}));

@@ -53,11 +53,8 @@ pub(super) fn called<'v, 'a>(view: &'v View<'a>) -> Vec<(&'v Template<'a>, &'v T
     let of_containers = view.containers().flat_map(|(pods, container, _)| {
         addresses_of(view, pods, container).into_iter().map(move |address| (pods, address))
     });
-    let of_pickers = view.pickers.iter().flat_map(|picker| {
-        let config = picker.known_config().map(|(.., config)| config.to_string());
-        let all = addresses(&config.unwrap_or_default()).into_iter().collect::<BTreeSet<_>>();
-        all.into_iter().map(move |address| (&picker.pods, address))
-    });
+    let of_pickers = in_configs(view).into_iter();
+    let of_pickers = of_pickers.map(|(picker, _, address)| (&picker.pods, address));
     let all = of_containers.chain(of_pickers).filter_map(|(client, (host, port))| {
         let service = service_at(view, &host, client.manifest.namespace())?;
         Some((client, service, service_port(service, port?)?))
@@ -155,6 +152,7 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
         host.contains(".svc") && one.name() == name && !one.may_be_in(near)
             || is_near && one.name() != name && is_cut(name, one.name())
     };
+
     let other = named.filter(|_| service_at(view, &host, manifest.namespace()).is_none());
     let other = other.and_then(|named| all().find(|one| is_other(one, named)));
     if let Some(other) = other.filter(|other| !is_placeholder(other.name())) {
@@ -171,13 +169,21 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     }
 }
 
-/// Checks that Services in the manifests have the ports of the addresses that configurations of pickers name.
-pub(crate) fn of_pickers(view: &View<'_>, found: &mut Found) {
+/// Returns the addresses in the configurations of pickers, with their objects and JSON paths.
+fn in_configs<'v, 'a>(view: &'v View<'a>) -> Vec<(&'v Picker<'a>, (usize, &'v str), Address)> {
+    let mut all = Vec::new();
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
-        for address in addresses(&config.to_string()).into_iter().collect::<BTreeSet<_>>() {
-            closed(view, address, picker.manifest, &mut found.at(owner, path));
-        }
+        let named: BTreeSet<Address> = addresses(&config.to_string()).into_iter().collect();
+        all.extend(named.into_iter().map(|address| (picker, (owner, path), address)));
+    }
+    all
+}
+
+/// Checks that Services in the manifests have the ports of the addresses that configurations of pickers name.
+pub(crate) fn of_pickers(view: &View<'_>, found: &mut Found) {
+    for (picker, (owner, path), address) in in_configs(view) {
+        closed(view, address, picker.manifest, &mut found.at(owner, path));
     }
 }
 

@@ -241,6 +241,7 @@ pub(crate) fn annotations(view: &View<'_>, found: &mut Found) {
                 found.push(format!("`{key}` is `{said}`"), hint).warning();
             }
         }
+
         let named = service.text("/metadata/annotations/serving.kserve.io~1exp-dra-container-name");
         let pod = service.spec().get("template").unwrap_or(&Json::Null);
         let mut names: Vec<&str> = texts(pod, "containers", "name").collect();

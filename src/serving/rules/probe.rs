@@ -12,18 +12,20 @@ pub(super) type Probe<'e> = (&'e str, &'e Json);
 
 /// Returns the HTTP probes of an engine.
 pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe<'e>> {
-    let get = |name| Some((name, engine.container.pointer(&format!("/{name}/httpGet"))?));
-    PROBES.into_iter().filter_map(get)
+    probes_by(engine.container, &["httpGet"])
 }
 
 /// Returns the probes of a container that connect to a port.
 pub(super) fn socket_probes(container: &Json) -> impl Iterator<Item = Probe<'_>> {
-    let get = |name| {
+    probes_by(container, &["httpGet", "tcpSocket", "grpc"])
+}
+
+/// Returns the probes of a container of some kinds.
+fn probes_by<'e>(container: &'e Json, kinds: &[&str]) -> impl Iterator<Item = Probe<'e>> {
+    PROBES.into_iter().filter_map(|name| {
         let probe = container.get(name)?;
-        let kinds = ["httpGet", "tcpSocket", "grpc"];
-        Some((name, kinds.iter().find_map(|kind| probe.get(kind))?))
-    };
-    PROBES.into_iter().filter_map(get)
+        Some((name, kinds.iter().find_map(|kind| probe.get(*kind))?))
+    })
 }
 
 /// Checks that probes of all containers use ports that they declare, by their names.

@@ -289,6 +289,7 @@ fn autoscaler(faults: &mut Faults<'_>) {
     if bound("minReplicas") == Some(0) && !counts_requests {
         faults.add(".spec.minReplicas", "has minReplicas 0 without a metric of Object or External");
     }
+
     for (index, metric) in metrics.iter().enumerate() {
         for (key, values, has_one) in TARGETS {
             let Some(target) = metric.at(&[key, "target"]) else { continue };
@@ -316,7 +317,7 @@ const TARGETS: [(&str, &[&str], bool); 5] = [
 ///
 /// Server: `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is
 /// 'Recreate'`, `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`,
-/// `….maxSurge: Invalid value: "100": a valid percent string must be a numeric followed by an ending '%'`,
+/// `….maxSurge: Invalid value: "100": a valid percent string must be a numeric string followed by an ending '%'`,
 /// `spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds`.
 fn strategy(faults: &mut Faults<'_>) {
     let spec = faults.object.root.get("spec").unwrap_or(&Value::Null);
