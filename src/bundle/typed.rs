@@ -16,6 +16,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceClaimTemplate};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -82,7 +83,7 @@ type Row = (&'static str, &'static str, &'static str, fn(Json) -> TypeCheck);
 
 /// Built-in kinds that a bundle contains, that OLM creates from its CSV or that overlays add, in all
 /// versions that Kubernetes serves; of one kind the current version first.
-const TYPES: [Row; 29] = [
+const TYPES: [Row; 31] = [
     row::<MutatingWebhookConfiguration>(),
     row::<ValidatingWebhookConfiguration>(),
     row::<CustomResourceDefinition>(),
@@ -112,6 +113,8 @@ const TYPES: [Row; 29] = [
     row::<Ingress>(),
     row::<IngressClass>(),
     row::<StorageClass>(),
+    row::<ResourceClaim>(),
+    row::<ResourceClaimTemplate>(),
 ];
 
 const fn row<T: ApiType + Resource>() -> Row {

@@ -7,6 +7,7 @@ use super::rules;
 use super::view::pods::{Engine, Template};
 use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
+use crate::ir::{Step, path_of, steps, value_at};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -185,6 +186,13 @@ fn of_containers(view: &View<'_>, found: &mut Found, rule: ContainerRule) {
     }
 }
 
+/// KServe's kinds with pods of model servers, of which the second one completes the first.
+const SERVICES: [&str; 2] = ["LLMInferenceService", "LLMInferenceServiceConfig"];
+
+/// Kinds of routes and of what belongs to them, which reference other objects.
+const ROUTES: &[&str] =
+    &["GCPBackendPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "HealthCheckPolicy", "Ingress"];
+
 /// A rule for an object, which reports at it.
 type ObjectRule = fn(&View<'_>, &Manifest, &mut Reporter<'_>);
 
@@ -257,6 +265,7 @@ invariants! {
         "vLLM, checks of its flags" |view, found| each(view, found, rules::join::refused), "the engine fails to start";
     ServingEngineFlags Error "engine.args"
         "vLLM, ModelConfig" |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
+        "SGLang, ModelConfig" |view, found| each(view, found, rules::checkpoint::sglang), "the engine fails to start";
         "sources of the engine's release" rules::by_release::verdicts, "the engine fails to start";
         "commands of vLLM and SGLang" |view, found| of_containers(view, found, rules::program::names), "the engine fails to start";
     ServingEngineFlags Error "engine.image"
@@ -283,6 +292,7 @@ invariants! {
         "llm-d-router#329" |view, found| each(view, found, rules::engine::port_clash), "one of the containers fails to start";
     ServingProbe Error "engine.args"
         "aibrix#2116" |view, found| each(view, found, rules::engine::probes), "the pod is never ready, or restarted";
+        "Kubernetes API, Probe" |view, found| of_containers(view, found, rules::probe::named), "the pod is never ready, or restarted";
     ServingImage Error "engine.image"
         "Kubernetes API" rules::engine::images, "the pod does not start";
     ServingSharedMemory Warning "engine.shared-memory"
@@ -297,6 +307,8 @@ invariants! {
         "SGLang docs, PD disaggregation" rules::transfer::router, "requests to prefill and decode fail";
     ServingTransfer Error "engine.env"
         "vllm#27083, kthena#503" rules::transfer::side_channel, "decode cannot connect to prefill";
+    ServingTransfer Error "engine.env"
+        "LMCache docs, controller" |view, found| each(view, found, rules::transfer::instances), "the controller knows one of them";
     ServingAdapters Error "rewrites"
         "llm-d-router, InferenceModelRewrite" |view, found| of_kind(view, found, "InferenceModelRewrite", rules::adapters::rewrites), "rewritten requests get 404";
     ServingPrefixCache Error "epp.config"
@@ -305,6 +317,7 @@ invariants! {
         "vllm#1245, production-stack#150" |view, found| each(view, found, rules::probe::answered), "the pod is never ready, or restarted";
     ServingProbe Warning "engine.startup-minutes"
         "kserve#5062, aibrix#772" |view, found| each(view, found, rules::probe::budget), "the pod is restarted again and again";
+        "Kubernetes API, DeploymentSpec" |view, found| each(view, found, rules::probe::deadline), "tools take the rollout for failed";
     ServingAddress Error "engine.args"
         "vLLM, --host" |view, found| each(view, found, rules::probe::address), "probes and requests cannot connect";
     ServingAddress Error "prefill"
@@ -318,6 +331,7 @@ invariants! {
         "Kubernetes API" rules::pod::resources, "the API server rejects the pod";
     ServingPod Error "engine.env"
         "Kubernetes API" rules::references::references_exist, "the pod does not start";
+        "Kubernetes API, Secrets" |view, found| rules::references::exist(view, &["Secret"], found), "the controller deletes it";
     ServingEngineFlags Error "engine.args"
         "Kubernetes API, variables in arguments" rules::runtime::expanded, "the engine gets the text instead of a value";
         "vLLM, --lora-modules" |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
@@ -341,6 +355,7 @@ invariants! {
         "Kubernetes API, selectors" rules::selector::nothing, "the object has no effect, without an error";
     ServingGateway Error "route"
         "Gateway API, ParentReference and BackendRef" rules::gateway::routes, "the route has no effect";
+        "Gateway API, references" |view, found| rules::references::exist(view, ROUTES, found), "it has no effect";
         "GKE docs, policies of Gateways" rules::gateway::policies, "the policy has no effect, or the load balancer takes no pod for healthy";
     ServingGateway Error "network-policy"
         "Kubernetes API, NetworkPolicies" rules::network_policy::connections, "requests do not reach the pods";
@@ -348,6 +363,7 @@ invariants! {
         "llm-d-router, servers of the picker" rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
     ServingAutoscaler Error "autoscaling"
         "Kubernetes API" rules::extras::autoscaler, "the number of pods is wrong";
+        "KEDA docs, authentication" |view, found| rules::references::exist(view, &["ScaledObject", "TriggerAuthentication"], found), "the number of pods stays";
     ServingSelector Warning "monitoring"
         "vLLM docs, metrics" rules::metrics::names, "the expression returns nothing";
     ServingDisruption Warning "disruption-budget"
@@ -372,6 +388,8 @@ invariants! {
         "sizes of models and devices" |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
     ServingPod Error "pod"
         "sizes of models" |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
+        "caches of vLLM, LMCache and Mooncake" |view, found| each(view, found, rules::hardware::host), "the container is killed";
+        "formats of variables and files" rules::program::values, "the program fails to start";
     ServingAdapters Error "engine.env"
         "GAIE, lora-syncer" |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";
     ServingJoin Error "topology"
@@ -386,8 +404,10 @@ invariants! {
     ServingKserve Error "model"
         "KServe, constants" |view, found| each(view, found, rules::kserve::place), "the engine does not find the model";
     ServingKserve Error "engine"
-        "KServe, presets" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::presets), "KServe creates no pods";
-        "KServe, presets" |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
+        "KServe, presets" |view, found| SERVICES.iter().for_each(|kind| of_kind(view, found, kind, rules::kserve::container)), "the server does not have the arguments";
+        "KServe, presets" |view, found| of_kind(view, found, SERVICES[1], rules::kserve::template), "KServe creates no pods";
+        "KServe, presets and storage" |view, found| rules::references::exist(view, &[SERVICES[0], "InferenceService"], found), "KServe creates no pods";
+        "KServe, annotations" rules::kserve::annotations, "KServe does not read it";
     ServingTwice Warning "name"
         "llm-d-router chart, names of objects" rules::set::twice, "one of them overwrites the other";
     ServingRoute Warning "route"
@@ -398,6 +418,21 @@ invariants! {
 
 /// Returns the span of a key of bundles.toml, for a finding in the manifest with this index.
 pub(super) type Placing<'p> = dyn Fn(usize, &'static str) -> Option<Span> + 'p;
+
+/// Returns a path, or for one of an item that a controller adds, such as a container of a preset, that of the
+/// part of the object to which it is added. Paths in texts stay.
+fn existing(object: &Json, path: &str) -> String {
+    let all = steps(path);
+    let known = (0..all.len()).rev().find_map(|end| Some((end, value_at(object, &all[..end])?)));
+    let (end, part) = known.unwrap_or((0, object));
+    let is_item = all[end..].iter().skip(1).any(|step| matches!(step, Step::Index(_)));
+    match (part, all.get(end)) {
+        (Json::Object(_), Some(Step::Key(key))) if is_item && part.get(key).is_none() => {
+            path_of(&all[..end])
+        }
+        _ => path.to_owned(),
+    }
+}
 
 /// Checks the invariants for which `wanted` is true, and reports violations.
 pub(super) fn check(
@@ -426,7 +461,8 @@ pub(super) fn check(
             continue;
         }
         let manifest = &view.manifests[finding.owner];
-        let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
+        let path = existing(&manifest.json, &finding.path);
+        let place = manifest.place.clone().object(manifest.to_string()).path(&path);
         let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
         let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
         let hint = format!("{} ({reason}; {source})", finding.hint);

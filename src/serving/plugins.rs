@@ -31,6 +31,12 @@ pub(super) fn is_profile_handler(kind: &str) -> bool {
     kind.ends_with("-profile-handler")
 }
 
+/// Returns the role whose requests a decider of llm-d decides on; `None` for other plugins.
+pub(super) fn decides(kind: &str) -> Option<&'static str> {
+    let roles = [("-multimodal-decider", "encode"), ("-pd-decider", "prefill")];
+    roles.into_iter().find_map(|(end, role)| kind.ends_with(end).then_some(role))
+}
+
 /// Returns true if a filter of endpoints is for pods of this role; `None` for plugins that are not role filters.
 ///
 /// Source: llm-d-router, bylabel/roles.go: roles are joined by dashes, `both` is prefill and decode, and pods without

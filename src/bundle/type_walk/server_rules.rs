@@ -22,8 +22,9 @@ pub(super) const ZERO_IS_VALID: [(&str, &str); 9] = [
 /// Fields that a type does not require, but the API server: at least one of them, and but for
 /// [`NOT_EXCLUSIVE`] types no two. The types, and so the
 /// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
-pub(super) const REQUIRED_BY_SERVER: [(&str, &[&str]); 25] = [
+pub(super) const REQUIRED_BY_SERVER: [(&str, &[&str]); 26] = [
     ("AggregationRule", &["clusterRoleSelectors"]),
+    ("DeviceRequest", &["exactly", "firstAvailable"]),
     ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
     ("EnvFromSource", &["configMapRef", "secretRef"]),
     (

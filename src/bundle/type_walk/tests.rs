@@ -283,6 +283,8 @@ fn kinds_have_their_types() {
         ("networking.k8s.io/v1", "Ingress", "spec"),
         ("networking.k8s.io/v1", "IngressClass", "spec"),
         ("storage.k8s.io/v1", "StorageClass", "parameters"),
+        ("resource.k8s.io/v1", "ResourceClaim", "spec"),
+        ("resource.k8s.io/v1", "ResourceClaimTemplate", "spec"),
     ];
     for (version, kind, field) in kinds {
         let check = check_object(json!({"apiVersion": version, "kind": kind, field: 5}));

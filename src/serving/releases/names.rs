@@ -5,6 +5,11 @@ use super::*;
 /// A family of connectors: its name, its connectors, and the name of its protocol.
 pub(crate) type Family = (&'static str, Vec<&'static str>, Option<&'static str>);
 
+/// A reference between objects: the kind of the one with it, or `Pod` for the spec of pods, the path of the
+/// map with it as in `plugins::REFERENCES`, the key of the name, the kind of the other one, and the key of
+/// the name of a key in it. A name after `=` is the name itself.
+pub(crate) type Link = [&'static str; 5];
+
 /// The names of data/names.json.
 #[derive(Default, Deserialize)]
 #[serde(bound = "'de: 'static")]
@@ -48,6 +53,25 @@ pub(crate) struct Names {
     /// Families of connectors that move KV caches between pods: the name, the connectors, and the sidecar's
     /// name of the protocol. Other connectors only store caches, or are custom.
     pub(crate) connectors: Vec<Family>,
+    /// Values of annotations; of those without any, a number.
+    pub(crate) annotations: Vec<(&'static str, Vec<&'static str>)>,
+    /// Variables of caches, with a path that should outlive the pod.
+    pub(crate) caches: Vec<&'static str>,
+    /// Variables of LMCache that are numbers.
+    pub(crate) numbers: Vec<&'static str>,
+    /// Fields of LLMInferenceServices of which only one may be set, below another field (KServe, webhook).
+    pub(crate) exclusive: Vec<[&'static str; 3]>,
+    /// A flag of the production stack's router, its value, and the flag that it needs then (parser of its arguments).
+    pub(crate) router_needs: Vec<[&'static str; 3]>,
+    /// Objects of which controllers make another one: their kind, the JSON pointer of its name, which is their own by
+    /// default, and its kind.
+    pub(crate) makers: Vec<[&'static str; 3]>,
+    /// Drivers of disks, whose file systems one node at a time can mount, and the classes of their clouds.
+    pub(crate) disks: Vec<(&'static str, Vec<&'static str>)>,
+    /// Flags, and variables of vLLM, that all pods of a group have in common.
+    pub(crate) common: Vec<&'static str>,
+    /// References between objects that the types of pods do not have as such.
+    pub(crate) links: Vec<Link>,
 }
 
 pub(crate) static NAMES: LazyLock<Names> =

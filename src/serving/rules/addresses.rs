@@ -31,11 +31,42 @@ fn addresses(text: &str) -> Vec<Address> {
     found
 }
 
-/// Returns the addresses in a container.
-fn addresses_of(container: &Json) -> Vec<Address> {
+/// Returns the addresses in a container, also those in files that its variables name, and hosts alone.
+fn addresses_of(view: &View<'_>, pods: &Template<'_>, container: &Json) -> BTreeSet<Address> {
     let is_proxy = |variable: &&Json| !text(variable, "name").eq_ignore_ascii_case("no_proxy");
-    let values = list(container, "env").iter().filter(is_proxy).map(|one| text(one, "value"));
-    words(container).iter().map(String::as_str).chain(values).flat_map(addresses).collect()
+    let variables = || list(container, "env").iter().filter(is_proxy);
+    let values = variables().map(|one| text(one, "value"));
+    let files = values.clone().filter_map(|path| match view.file(pods, container, path) {
+        File::Text(_, _, content) => Some(content),
+        _ => None,
+    });
+    let hosts = variables().filter(|one| text(one, "name").ends_with("_HOST"));
+    let hosts = hosts.map(|one| (text(one, "value").to_owned(), None));
+    let words = words(container);
+    let all = words.iter().map(String::as_str).chain(values).chain(files);
+    all.flat_map(addresses).chain(hosts).collect()
+}
+
+/// Returns the pods and the ports to which the addresses of containers and of pickers lead, with those that
+/// connect to them.
+pub(super) fn called<'v, 'a>(view: &'v View<'a>) -> Vec<(&'v Template<'a>, &'v Template<'a>, u32)> {
+    let of_containers = view.containers().flat_map(|(pods, container, _)| {
+        addresses_of(view, pods, container).into_iter().map(move |address| (pods, address))
+    });
+    let of_pickers = in_configs(view).into_iter();
+    let of_pickers = of_pickers.map(|(picker, _, address)| (&picker.pods, address));
+    let all = of_containers.chain(of_pickers).filter_map(|(client, (host, port))| {
+        let service = service_at(view, &host, client.manifest.namespace())?;
+        Some((client, service, service_port(service, port?)?))
+    });
+    let all = all.flat_map(|(client, service, port)| {
+        let servers = view.behind(service);
+        servers.filter_map(move |server| {
+            let mut ports = server.containers().filter_map(|(one, _)| target_port(one, port));
+            Some((client, server, ports.next()?))
+        })
+    });
+    all.collect()
 }
 
 /// Returns the name and the namespace of a Service in a host, for pods of a namespace: `name`,
@@ -91,8 +122,7 @@ pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
 pub(crate) fn ports((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
     let manifest = template.manifest;
     let aliases = || list(template.spec, "hostAliases").iter();
-    let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
-    for (host, port) in all {
+    for (host, port) in addresses_of(view, template, container) {
         if let Some((pods, service)) = pod_of_other(view, &host, manifest.namespace()) {
             let own = text(pods.spec(), "serviceName");
             let hint = format!("write `serviceName: {service}`, or another name in the address");
@@ -106,8 +136,30 @@ pub(crate) fn ports((view, template, container): ContainerContext<'_>, found: &m
     }
 }
 
-/// Reports an address of a Service in the manifests that does not have its port.
+/// Reports an address of a Service in the manifests that does not have its port, or of none, if one in another
+/// namespace or of another release has the name.
 fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &mut Reporter<'_>) {
+    let named = names_in(&host, manifest.namespace());
+    let all = || view.of_kind("Service").map(|(_, one)| one);
+    let is_other = |one: &&Manifest, (name, near): (&str, &str)| {
+        let is_cut = |one: &str, other: &str| {
+            let rest = one.split_once('-').map(|(_, rest)| rest);
+            rest.is_some_and(|rest| {
+                rest.contains('-') && other.split_once('-').map(|o| o.1) == Some(rest)
+            })
+        };
+        let is_near = one.namespace() == near;
+        host.contains(".svc") && one.name() == name && !one.may_be_in(near)
+            || is_near && one.name() != name && is_cut(name, one.name())
+    };
+
+    let other = named.filter(|_| service_at(view, &host, manifest.namespace()).is_none());
+    let other = other.and_then(|named| all().find(|one| is_other(one, named)));
+    if let Some(other) = other.filter(|other| !is_placeholder(other.name())) {
+        let message = format!("`{host}` is no Service of the manifests, but {other} is");
+        let place = format!("write `{}.{}.svc`", other.name(), other.namespace());
+        found.push(message, place).warning();
+    }
     let both = service_at(view, &host, manifest.namespace()).zip(port);
     if let Some((service, port)) = both.filter(|(service, port)| is_closed(service, *port)) {
         let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
@@ -117,24 +169,33 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     }
 }
 
-/// Checks that Services in the manifests have the ports of the addresses that configurations of pickers name.
-pub(crate) fn of_pickers(view: &View<'_>, found: &mut Found) {
+/// Returns the addresses in the configurations of pickers, with their objects and JSON paths.
+fn in_configs<'v, 'a>(view: &'v View<'a>) -> Vec<(&'v Picker<'a>, (usize, &'v str), Address)> {
+    let mut all = Vec::new();
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
-        for address in addresses(&config.to_string()).into_iter().collect::<BTreeSet<_>>() {
-            closed(view, address, picker.manifest, &mut found.at(owner, path));
-        }
+        let named: BTreeSet<Address> = addresses(&config.to_string()).into_iter().collect();
+        all.extend(named.into_iter().map(|address| (picker, (owner, path), address)));
+    }
+    all
+}
+
+/// Checks that Services in the manifests have the ports of the addresses that configurations of pickers name.
+pub(crate) fn of_pickers(view: &View<'_>, found: &mut Found) {
+    for (picker, (owner, path), address) in in_configs(view) {
+        closed(view, address, picker.manifest, &mut found.at(owner, path));
     }
 }
 
 /// Checks that pods in the network of their node resolve names of the cluster.
-pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+pub(crate) fn names((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let spec = template.spec;
     let resolves = matches!(text(spec, "dnsPolicy"), "ClusterFirstWithHostNet" | "None")
         || spec.pointer("/dnsConfig/nameservers").is_some();
 
     let is_of_cluster = |host: &String| host.split('.').nth(2) == Some("svc");
-    let mut hosts = addresses_of(engine.container).into_iter().map(|(host, _)| host);
+    let hosts = addresses_of(view, template, engine.container);
+    let mut hosts = hosts.into_iter().map(|(host, _)| host);
     let leader = "LWS_LEADER_ADDRESS";
     let joins = template.size > 1 && words(engine.container).iter().any(|w| w.contains(leader));
     let name = hosts.find(is_of_cluster).or_else(|| joins.then(|| format!("${leader}")));

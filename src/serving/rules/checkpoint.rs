@@ -24,7 +24,7 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
     let names = flags.all("served-model-name");
     let taken = names.iter().skip(1).find(|name| name.contains('/'));
     let wanted = named_models(engine.container).next();
-    let is_given = template.completed || flags.has("model") || flags.has("config");
+    let is_given = template.completed || flags.has("model");
     // Without arguments it is a patch; a value after another one, or after a switch, is the model.
     let is_plain = !flags.may_have_value() && !is_shell(&words(engine.container));
     let is_whole = wanted.is_some() || taken.is_some() || is_plain;
@@ -45,6 +45,7 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         finding.why("the engine serves its default model", "vLLM, arguments of `serve`");
     }
     let Some(model) = engine.model.as_deref() else { return };
+    fits(engine, flags, model, found);
     let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let family = |text: &str| {
         let mut families = FAMILIES.into_iter().filter(|family| text.contains(family));
@@ -56,10 +57,26 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
             format!("`--quantization={said}` is not for the {weights} weights of `{model}`");
         found.push(message, "remove it: the engine reads it from the model");
     }
+}
 
+/// Checks the arguments that SGLang compares with the configuration of the model (its ModelConfig).
+pub(crate) fn sglang((_, _, engine): Context<'_>, found: &mut Reporter<'_>) {
+    if let Some((flags, model)) = engine.flags_of(Program::Sglang).zip(engine.model.as_deref()) {
+        fits(engine, flags, model, found);
+    }
+}
+
+/// Checks the ranks and the length of texts against the configuration of a model.
+fn fits(engine: &Engine<'_>, flags: &Flags, model: &str, found: &mut Reporter<'_>) {
     // Arguments that change the configuration.
-    const CHANGES: [&str; 5] =
-        ["hf-overrides", "rope-scaling", "hf-config-path", "revision", "config-format"];
+    const CHANGES: [&str; 6] = [
+        "hf-overrides",
+        "rope-scaling",
+        "hf-config-path",
+        "revision",
+        "config-format",
+        "json-model-override-args",
+    ];
     let is_changed = CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag));
     let checkpoint = checkpoint::of(model).filter(|_| !is_changed);
     let Some(checkpoint) = checkpoint else { return };
@@ -71,11 +88,18 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         );
         found.push(message, format!("use a number that divides {heads}"));
     }
-    let allows = variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
-    let length = engine.number("max-model-len", 0).filter(|_| !allows);
+    let (flag, allows, other) = match engine.program {
+        Program::Sglang => (
+            "context-length",
+            "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+            "json-model-override-args",
+        ),
+        _ => ("max-model-len", "VLLM_ALLOW_LONG_MAX_MODEL_LEN", "hf-overrides"),
+    };
+    let is_allowed = variable(engine.container, allows).is_some();
+    let length = engine.number(flag, 0).filter(|_| !is_allowed);
     let Some(length) = length.filter(|length| *length > checkpoint.positions) else { return };
     let most = checkpoint.positions;
-    let message =
-        format!("`--max-model-len` {length} is more than the {most} positions of `{model}`");
-    found.push(message, format!("write {most} or less, or extend it with `--hf-overrides`"));
+    let message = format!("`--{flag}` {length} is more than the {most} positions of `{model}`");
+    found.push(message, format!("write {most} or less, or extend it with `--{other}`"));
 }

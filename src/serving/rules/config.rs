@@ -108,9 +108,10 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         && let Some((name, _)) = types.iter().find(is_idle)
     {
         let message = format!("`disagg-profile-handler` does not use decider `{name}`");
-        let hint = format!("write `parameters: {{deciders: {{prefill: {name}}}}}`");
+        let role = plugins::decides(types.get(name).unwrap_or(&"")).unwrap_or("prefill");
+        let hint = format!("write `parameters: {{deciders: {{{role}: {name}}}}}`");
         let finding = found.below(".plugins", message, hint).warning();
-        finding.why("prefill pods get no requests", "llm-d-router, disagg-profile-handler");
+        finding.why("pods of the role get no requests", "llm-d-router, disagg-profile-handler");
     }
 }
 
@@ -132,6 +133,23 @@ fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Repo
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
     });
 
+    let profiles: Vec<&str> = texts(config, "schedulingProfiles", "name").collect();
+    let decides = |role: &str| text_at(handler, &format!("/parameters/deciders/{role}"));
+    for (role, profile) in ROLES.iter().zip(&used) {
+        let Some(decider) = decides(role) else { continue };
+        let kind = types.get(decider).and_then(|kind| plugins::decides(kind));
+        if !profiles.is_empty() && !profiles.contains(profile) {
+            let message = format!("there is no profile `{profile}` for decider `{decider}`");
+            let hint = format!("add the profile, or remove `{role}` from `deciders`");
+            let finding = found.below(".schedulingProfiles", message, hint).warning();
+            finding.why("pods of the role get no requests", "llm-d-router, disagg-profile-handler");
+        }
+        if let Some(kind) = kind.filter(|kind| kind != role) {
+            let message = format!("decider `{decider}` of {role} is one for {kind}");
+            let finding = found.below(".plugins", message, format!("write it as `{kind}`"));
+            finding.warning().why("it decides on other requests", "llm-d-router, deciders");
+        }
+    }
     for (profile, place) in items(config, "schedulingProfiles", "") {
         let (name, place) = (text(profile, "name"), format!("{place}.name"));
         let uses = ROLES.iter().zip(&used).filter(|(_, used)| **used == name);
@@ -294,7 +312,11 @@ fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
                 found.below(place, format!("missing `{key}`"), "set the name of a plugin");
             } else {
                 let message = format!("plugin `{name}` does not exist");
-                let hint = suggest::hint(name, own, "plugins");
+                // Policies are known without being declared.
+                let usual = LLM_D.plugins.names(None);
+                let near = suggest::nearest(name, &usual).filter(|_| !is_required);
+                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let hint = hint.unwrap_or_else(|| suggest::hint(name, own, "plugins"));
                 found.below(&format!("{place}.{key}"), message, hint);
             }
         }
@@ -302,8 +324,8 @@ fn check_references(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
 }
 
 /// Returns the values at a path, in which `[]` stands for each item of a list, with their JSON paths.
-fn at<'j>(json: &'j Json, path: &str) -> Vec<Located<'j>> {
-    path.split('.').fold(vec![(json, String::new())], |all, step| {
+pub(super) fn at<'j>(json: &'j Json, path: &str) -> Vec<Located<'j>> {
+    path.split_terminator('.').fold(vec![(json, String::new())], |all, step| {
         let below = |(json, place): Located<'j>| -> Vec<Located<'j>> {
             let items = json.as_array().into_iter().flatten().enumerate();
             match step {

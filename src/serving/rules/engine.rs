@@ -1,8 +1,10 @@
 //! Invariants of engine pods.
 
-use super::probe::http_probes;
+use super::probe::socket_probes;
+use super::transfer::FLAG as TRANSFER;
 use super::*;
 use crate::source::Reference;
+use crate::view::pods::resources;
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
 pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
@@ -60,12 +62,17 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
             || starts_ray(engine.container)
             || path.contains("GroupSpec") && engine.uses_ray());
     let is_open = in_group || template.manifest.kind().ends_with("ServingRuntime");
-    let requested = accelerators(engine.container).filter(|_| !is_open);
+    let of_claims = || Some(("GPUs of its claims", claimed(view, template, engine.container)?));
+    let requested = accelerators(engine.container).or_else(of_claims).filter(|_| !is_open);
     let Some((resource, units)) = requested else { return };
 
     topology(template, resource, units, found);
-    let Some(ranks) = ranks(engine, template) else { return };
     let devices = devices_of(view, template, units);
+    // Of a script with unknown flags, the ranks of those that are known are needed at least.
+    let known = ["tensor-parallel-size", "data-parallel-size-local"].map(|f| engine.number(f, 1));
+    let least = known.iter().try_fold(1u32, |all, one| all.checked_mul(one.unwrap_or(1)));
+    let least = least.filter(|least| *least > devices && !engine.uses_ray());
+    let Some(ranks) = ranks(engine, template).or(least) else { return };
     // Another pod holds the devices of those that request none.
     if devices != ranks && devices > 0 {
         let number = if devices == units { String::new() } else { format!(" ({devices} devices)") };
@@ -77,6 +84,21 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
         // Slices of one device are devices to Kubernetes, and one rank may take all of them.
         finding.lower_if(devices > ranks && !view.is_generated, Severity::Warning);
     }
+}
+
+/// Returns the devices of the only claim of a container, if its template has one request for GPUs.
+fn claimed(view: &View<'_>, template: &Template<'_>, container: &Json) -> Option<u32> {
+    let mut claims = list(container.get("resources")?, "claims").iter();
+    let (claim, None) = (claims.next()?, claims.next()) else { return None };
+    let mut all = list(template.spec, "resourceClaims").iter();
+    let claim = all.find(|one| text(one, "name") == text(claim, "name"))?;
+    let name = text(claim, "resourceClaimTemplateName");
+    let (_, object) = view.named("ResourceClaimTemplate", name, template.manifest)?;
+    let request = object.json.pointer("/spec/spec/devices/requests/0/exactly")?;
+    let is_of_gpus = text(request, "deviceClassName").starts_with("gpu.")
+        && text_or(request, "allocationMode", "ExactCount") == "ExactCount"
+        && object.json.pointer("/spec/spec/devices/requests/1").is_none();
+    is_of_gpus.then(|| number(request, "count").unwrap_or(1))
 }
 
 /// Reports pods or groups whose TPU chips are not those of the topology of their nodes.
@@ -175,11 +197,19 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         };
         let sidecars = selected.iter().filter_map(|one| Some((one.owner, one.sidecar.as_ref()?)));
         let is_secure = |one: &Sidecar<'_>| one.flags.is_on_or("secure-proxy", true) && !by_rule();
-        for (owner, sidecar) in sidecars.filter(|(_, sidecar)| is_secure(sidecar)) {
+        for (owner, sidecar) in sidecars.clone().filter(|(_, sidecar)| is_secure(sidecar)) {
             let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
             found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
         }
-        let prefills = selected.iter().any(|pods| pods.role() == Some("prefill"));
+        // The sidecar's default is none (llm-d-router, pkg/sidecar/proxy/options.go).
+        let has = |role| selected.iter().any(|pods| pods.role() == Some(role));
+        for (owner, sidecar) in sidecars.filter(|_| has("encode")) {
+            if !sidecar.flags.has("ec-connector") && !sidecar.flags.are_open() {
+                let message = "sidecar has no `--ec-connector`, so encode pods get no requests";
+                found.push(owner, &sidecar.path, message, "add `--ec-connector=ec-nixl`").warning();
+            }
+        }
+        let prefills = has("prefill");
         let decodes = selected.into_iter().filter(|_| prefills);
         without_sidecar(decodes.filter(|pods| pods.role() == Some("decode")), found);
     }
@@ -236,7 +266,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
     open.extend(supervisor(engine));
     open.extend(template.ports_beside(engine.container));
 
-    for (probe, get) in http_probes(engine) {
+    for (probe, get) in socket_probes(engine.container) {
         let mut found = found.inside(&format!(".{probe}"));
         if engine.is_headless() {
             found.push(format!("headless workers have a {probe}"), "remove the probe");
@@ -244,15 +274,8 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         }
 
         let port = get.get("port").unwrap_or(&Json::Null);
-        let named = port.as_str().unwrap_or_default();
-        let number = port_number(engine.container, port).or_else(|| named.parse().ok());
-        // Another tool replaces variables in ports.
-        let is_declared = texts(engine.container, "ports", "name").any(|name| name == named);
-        if number.is_none() && !is_declared && !is_placeholder(named) {
-            let message =
-                format!("{probe} uses port `{named}`, which the container does not declare");
-            found.push(message, "use a port of the container");
-        }
+        let number = port_number(engine.container, port);
+        let number = number.or_else(|| port.as_str()?.parse().ok());
         let Some(number) = number.filter(|number| !open.contains(number)) else { continue };
         let open = ranges(&open);
         let message = format!("{probe} uses port {number}, but the engine listens on {open}");
@@ -357,14 +380,25 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             found.push(prefill.owner, path, message, "use the same image for both").warning();
         }
 
-        let flags = one.known_flags().zip(other.known_flags());
-        let Some((first, second)) = flags else { continue };
         let mut found = found.at(prefill.owner, &other.path);
+        let [own, others] = [other, one].map(|engine| {
+            let names = resources(engine.container).map(|(_, name, _)| name);
+            let links = names.filter(|name| name.contains("rdma/") || name.ends_with("/efa"));
+            links.collect::<BTreeSet<&str>>()
+        });
+        if let Some(link) = own.symmetric_difference(&others).next() {
+            let (with, without) =
+                if own.contains(link) { ("prefill", "decode") } else { ("decode", "prefill") };
+            let message = format!("pods of {with} request {link}, but those of {without} do not");
+            found.below(".resources", message, "request the same network in both").warning();
+        }
         for flag in ["block-size", "kv-cache-dtype", "dtype", "page-size", "quantization"] {
-            let [decode, prefill] = [first, second].map(|flags| {
-                flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
+            let said = [one, other].map(|engine| match engine.flags.has(flag) {
+                true => engine.flags.text(flag).map(|value| format!("`{value}`")),
+                false => engine.known_flags().map(|_| "the default".to_owned()),
             });
-            if decode != prefill {
+            let [decode, prefill] = said;
+            if let Some((decode, prefill)) = differing(decode, prefill) {
                 let message =
                     format!("`--{flag}` is {prefill} for prefill, but {decode} for decode");
                 found.push(message, "use the same value for both");
@@ -384,7 +418,8 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
             let message = format!("prefill serves `{prefill}`, but decode `{decode}`");
             found.push(message, "serve one model under one name");
         }
-        if first.has("kv-transfer-config") != second.has("kv-transfer-config") {
+        let both = one.known_flags().zip(other.known_flags());
+        if both.is_some_and(|(one, other)| one.has(TRANSFER) != other.has(TRANSFER)) {
             let message = "only one of prefill and decode has a `--kv-transfer-config`";
             found.push(message, "set the same connector for both");
         }

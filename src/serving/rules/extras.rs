@@ -17,20 +17,15 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     for ((owner, object), pointer) in scalers(view).map(|one| (one, "/spec")).chain(of_services) {
         let Some(spec) = object.json.pointer(pointer) else { continue };
         let mut found = found.at(owner, "");
-        let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
-        let least = number(["minReplicas", "minReplicaCount"]);
-        let most = number(["maxReplicas", "maxReplicaCount"]);
-        // KServe takes 0 as no maximum.
-        let excludes =
-            |(least, most): &(u64, u64)| least > most && *most > 0 && object.kind() != SCALERS[0];
-        if let Some((least, most)) = least.zip(most).filter(excludes) {
-            let message = format!("{object} has at least {least} and at most {most} replicas");
-            let path = pointer.replace('/', ".");
-            found.below(&path, message, "raise the maximum, or lower the minimum");
+        // Those of a HorizontalPodAutoscaler are checked with its type.
+        let keys = [["minReplicas", "maxReplicas"], ["minReplicaCount", "maxReplicaCount"]];
+        for keys in keys.into_iter().filter(|_| object.kind() != SCALERS[0]) {
+            super::ray::bounds(spec, keys, &mut found.inside(&pointer.replace('/', ".")));
         }
 
         // KEDA, CheckReplicaCountBoundsAreValid: 0 is raised to 1, and a missing minimum is not.
         let idle = spec.get("idleReplicaCount").and_then(Json::as_u64);
+        let least = spec.get("minReplicaCount").and_then(Json::as_u64);
         let most_idle = least.map_or(0, |least| least.max(1));
         if let Some(idle) = idle.filter(|idle| *idle >= most_idle) {
             let message =
@@ -55,35 +50,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
                 found.below(&path, message, format!("write at most {most}"));
             }
         }
-
-        // Kubernetes API, validateHorizontalPodAutoscalerSpec.
-        let mut kinds = texts(spec, "metrics", "type");
-        let counts_requests = kinds.any(|kind| matches!(kind, "Object" | "External"));
-        if object.kind() == SCALERS[0] && least == Some(0) && !counts_requests {
-            let message =
-                format!("{object} has no metric from outside of the pods, which 0 pods need");
-            let hint = "write `minReplicas: 1`, or add a metric of type `Object` or `External`";
-            found.below(".spec.minReplicas", message, hint);
-        }
     }
 }
-
-/// A source of a metric: its key, what it requires, the values of its target, of which it needs one, and true
-/// if it may have both.
-type Source = (&'static str, &'static [&'static str], &'static [&'static str], bool);
-
-const SHARES: &[&str] = &["averageUtilization", "averageValue"];
-const VALUES: &[&str] = &["value", "averageValue"];
-const OBJECT: &[&str] = &["metric/name", "describedObject/kind", "describedObject/name"];
-
-/// Sources of the metrics of HorizontalPodAutoscalers (Kubernetes, pkg/apis/autoscaling/validation).
-const SOURCES: [Source; 5] = [
-    ("resource", &["name"], SHARES, false),
-    ("containerResource", &["name", "container"], SHARES, false),
-    ("pods", &["metric/name"], &["averageValue"], true),
-    ("object", OBJECT, VALUES, true),
-    ("external", &["metric/name"], VALUES, false),
-];
 
 /// Returns the metrics of whole HorizontalPodAutoscalers, with their JSON paths.
 pub(super) fn metrics<'v>(
@@ -137,31 +105,18 @@ fn adapter(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Reports metrics of HorizontalPodAutoscalers that are not complete, or say two things.
-fn sources(view: &View<'_>, found: &mut Found) {
+/// Reports autoscalers that scale by the metric of another variant: WVA names the target of each.
+fn variants(view: &View<'_>, found: &mut Found) {
     for (owner, scaler, (metric, path)) in metrics(view) {
-        let source = SOURCES.iter().find(|source| metric.get(source.0).is_some());
-        let Some((key, required, values, is_both)) = source else { continue };
-        let has = |name: &str| {
-            let value = metric.pointer(&format!("/{key}/{name}"));
-            value.is_some_and(|value| !value.is_null() && *value != "")
-        };
-        let lacking = required.iter().chain(&["target/type"]).find(|name| !has(name));
-        let targets = values.iter().filter(|value| has(&format!("target/{value}"))).count();
-        let (what, hint) = match (lacking.map(|name| name.replace('/', ".")), targets) {
-            (Some(name), _) => (format!("no `{name}`"), format!("set `{key}.{name}`")),
-            (None, 0) => {
-                let what = format!("a target without `{}`", values.join("` or `"));
-                (what, format!("set `{key}.target.{}`", values[0]))
-            }
-            (None, 2) if !is_both => {
-                (format!("both `{}`", values.join("` and `")), "remove one of them".to_owned())
-            }
-            _ => continue,
-        };
-        let message = format!("metric `{key}` of {scaler} has {what}");
-        let finding = found.push(owner, format!("{path}.{key}"), message, hint);
-        finding.why("the API server rejects the object", "Kubernetes API, validation");
+        let of_variant = text_at(metric, "/external/metric/selector/matchLabels/variant_name");
+        let own = target(view, scaler).map(|(_, target)| target.name());
+        let is_variant = |name: &&str| view.of_kind(SCALERS[2]).any(|(_, one)| one.name() == *name);
+        let both = differing(of_variant.filter(|name| !is_variant(name)), own);
+        if let Some((variant, own)) = both.filter(|(variant, _)| !is_placeholder(variant)) {
+            let message = format!("{scaler} scales {own} by the metric of variant `{variant}`");
+            let path = format!("{path}.external.metric.selector");
+            found.push(owner, path, message, format!("write `variant_name: {own}`"));
+        }
     }
 }
 
@@ -224,7 +179,7 @@ fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
     adapter(view, found);
-    sources(view, found);
+    variants(view, found);
     idle(view, found);
     let scaled: BTreeSet<usize> =
         scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();

@@ -60,30 +60,16 @@ pub(super) fn pool_backends(route: &Manifest) -> impl Iterator<Item = Located<'_
 /// GatewayClasses without InferencePools as backends: the classic load balancers of GKE.
 const WITHOUT_POOLS: [&str; 2] = ["gke-l7-gxlb", "gke-l7-gxlb-mc"];
 
-/// Checks that policies of GKE for backends have a target, whose pods answer their health checks.
+/// Checks that pods of the targets of GKE's policies answer their health checks.
 pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
     let kinds = ["HealthCheckPolicy", "GCPBackendPolicy"].into_iter();
     for (owner, policy) in kinds.flat_map(|kind| view.of_kind(kind)) {
         let Some(target) = policy.spec().get("targetRef") else { continue };
-        let (kind, name) = (text(target, "kind"), text(target, "name"));
-        let mut found = found.at(owner, ".spec");
         // Imports of other clusters have the names of what they import.
-        let is_here = ["InferencePool", "Service"].contains(&kind);
-        if is_here && view.named(kind, name, policy).is_none() {
-            let others = view.of_kind("Service").chain(view.pools()).map(|(_, other)| other);
-            let mut others = others.filter(|other| other.may_share_namespace(policy));
-            let is_meant = |other: &&Manifest| {
-                other.name() == name || other.kind() == kind && is_typo(name, other.name())
-            };
-            if let Some(other) = others.find(is_meant) {
-                let message = format!("{policy} is for {kind}/{name}, which does not exist");
-                found.below(".targetRef", message, format!("write the kind and name of {other}"));
-            }
-        }
-
+        let is_here = ["InferencePool", "Service"].contains(&text(target, "kind"));
         let config = policy.spec().pointer("/default/config").unwrap_or(&Json::Null);
         let Some(check) = config.get("httpHealthCheck") else { continue };
-        let mut found = found.inside(".default.config.httpHealthCheck");
+        let mut found = found.at(owner, ".spec.default.config.httpHealthCheck");
         let get = json!({"path": check.get("requestPath"), "port": check.get("port")});
         for pods in behind(view, policy, target).into_iter().filter(|_| is_here) {
             let open = pods.ports().unwrap_or_default();
@@ -355,6 +341,18 @@ fn accepted(
         found.push(format!("{gateway} does not accept {route}, {what}"), hint);
     }
 
+    let has_kind = |listener: &&Json| {
+        let kinds = listener.pointer("/allowedRoutes/kinds").and_then(Json::as_array);
+        kinds.is_none_or(|all| {
+            all.is_empty() || all.iter().any(|one| text(one, "kind") == route.kind())
+        })
+    };
+    if !named.is_empty() && !named.iter().any(has_kind) {
+        let kind = route.kind();
+        let message = format!("{gateway} does not accept {route}: its listener has other kinds");
+        found.push(message, format!("add `{{kind: {kind}}}` to `allowedRoutes.kinds`"));
+    }
+
     let class = text(gateway.spec(), "gatewayClassName");
     if WITHOUT_POOLS.contains(&class) && pool_backends(route).next().is_some() {
         let message = format!("{route} has InferencePools, but {gateway} is of class `{class}`");
@@ -393,23 +391,8 @@ fn backend_of(
     if kind != "Service" || !group.is_empty() {
         return;
     }
-    let Some((_, service)) = view.all_named("Service", name, namespace).next() else {
-        let services = view.of_kind("Service").map(|(_, service)| service);
-        let mut names = services.filter(|service| service.may_be_in(namespace)).map(Manifest::name);
-        if is_placeholder(name) {
-            return;
-        }
-        // A pool is often meant: its kind and group are not the defaults.
-        if let Some((_, pool)) = view.named("InferencePool", name, route) {
-            let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
-            found.push(format!("{route} references Service/{name}, but {pool} exists"), hint);
-        } else if let Some(near) = names.find(|other| is_typo(name, other)) {
-            let message = format!("{route} references Service/{name}, which does not exist");
-            found.push(message, format!("write `name: {near}`"));
-        }
-        return;
-    };
-
+    let service = view.all_named("Service", name, namespace).next();
+    let Some((_, service)) = service else { return };
     let is_empty = list(service.spec(), "ports").is_empty();
     match number(backend, "port") {
         None if backend.get("port").is_none() => {

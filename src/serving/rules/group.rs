@@ -19,7 +19,8 @@ pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
         let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
         // A leader without an engine, and a probe of another port, such as that of Ray, succeed before the
         // workers come.
-        let leader = view.templates_of(owner).find(|template| template.part == Part::Leader);
+        let mut all = view.templates_of(owner).filter(|template| template.path.starts_with(&path));
+        let leader = all.find(|template| template.part == Part::Leader);
         let is_early = leader.and_then(|leader| {
             let Some(engine) = &leader.engine else { return Some(true) };
             let port = engine.container.pointer("/readinessProbe/tcpSocket/port")?;
@@ -146,6 +147,12 @@ fn numbers(spec: &Json, mut found: Reporter<'_>) {
         let message = format!("invalid number of pods: groups of {size} times `replicas`");
         let hint = "use a `size` of 1 or more, and fewer `replicas`";
         found.below(".leaderWorkerTemplate.size", message, hint);
+    }
+    if size > 1 && text(group, "restartPolicy") == "None" {
+        let message =
+            "`restartPolicy` is None: the other pods of a group keep waiting for one that fails";
+        let finding = found.below(".leaderWorkerTemplate.restartPolicy", message, "remove it");
+        finding.warning().why("the group serves no requests", "LeaderWorkerSet API, RestartPolicy");
     }
     if let Some(part) = part.filter(|part| *part > 0)
         && !size.is_multiple_of(part)

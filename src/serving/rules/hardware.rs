@@ -67,12 +67,52 @@ pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let Some(folder) = hub_cache(engine.container) else { return };
     let mount = mount_of(engine.container, &folder);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
-    let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
+    let of_volume = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit"));
+    // Without a volume the files are in the container.
+    let of_container = || engine.container.pointer("/resources/limits/ephemeral-storage");
+    let limit = if mount.is_none() { of_container() } else { of_volume };
+    let limit = limit.and_then(quantity);
     let model = engine.model.as_deref().unwrap_or_default();
     if limit.is_some_and(|limit| limit < gigabytes * 1e9) {
-        let message = format!("`{model}` does not fit into the volume of its cache at {folder}");
-        let finding = found.below(".volumeMounts", message, "raise `sizeLimit`");
+        let (what, key) = match mount.is_none() {
+            true => ("its container, which has", "ephemeral-storage"),
+            false => ("the volume of", "sizeLimit"),
+        };
+        let message = format!("`{model}` does not fit into {what} its cache at {folder}");
+        let finding = found.below(".volumeMounts", message, format!("raise `{key}`"));
         finding.why("the pod is evicted during the download", "Kubernetes docs, emptyDir");
+    }
+}
+
+/// Checks that KV caches in the memory of the node fit into the limit of the container.
+pub(crate) fn host((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let is_limit = |one: &(&str, &str, &Json)| one.0 == "limits" && one.1 == "memory";
+    let limit = resources(engine.container).find(is_limit).and_then(|one| quantity(one.2));
+    let config = engine.flags.json("kv-transfer-config").unwrap_or_default();
+    let extra = "kv_connector_extra_config";
+    let nested = config::at(&config, &format!("{extra}.connectors.[].{extra}"));
+    let extras = config::at(&config, extra).into_iter().chain(nested);
+    let of_connectors = extras.filter_map(|(extra, _)| extra.get("cpu_bytes_to_use")?.as_f64());
+    // LMCache and Mooncake count in gigabytes.
+    let gigabytes = |text: &str| Some(text.trim_end_matches(['G', 'B']).parse::<f64>().ok()? * 1e9);
+    let value = |name| match variable(engine.container, name) {
+        Some(Variable::Text(value)) => Some(value),
+        _ => None,
+    };
+    let path = value("MOONCAKE_CONFIG_PATH").unwrap_or_default();
+    let file = match view.file(template, engine.container, path) {
+        File::Text(_, _, content) => serde_json::from_str(content).unwrap_or_default(),
+        _ => Json::Null,
+    };
+    let own = template.manifest.spec().pointer("/kvCacheOffloading/cpu").and_then(quantity);
+    let others = [value("LMCACHE_MAX_LOCAL_CPU_SIZE"), text_at(&file, "/global_segment_size")];
+    let others = others.into_iter().flatten().filter_map(gigabytes).chain(own);
+    let most = of_connectors.chain(others).reduce(f64::max);
+    if let Some((needs, has)) = most.zip(limit).filter(|(needs, has)| needs >= has) {
+        let [needs, has] = [needs, has].map(|bytes| bytes / 1e9);
+        let message =
+            format!("{needs:.0} GB of KV caches do not fit into the memory limit of {has:.0} GB");
+        found.below(".resources", message, "raise the limit, or make the cache smaller");
     }
 }
 

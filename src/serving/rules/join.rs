@@ -72,22 +72,10 @@ fn ranks(
     }
 }
 
-/// Flags, and variables of vLLM, that all pods of a group have in common.
-const COMMON: [&str; 8] = [
-    "all2all-backend",
-    "block-size",
-    "data-parallel-size",
-    "dtype",
-    "kv-cache-dtype",
-    "max-model-len",
-    "quantization",
-    "tensor-parallel-size",
-];
-
 /// Reports a setting that differs between leader and workers.
 fn common(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     let Some((first, other)) = leader.engine.as_ref().zip(worker.engine.as_ref()) else { return };
-    for flag in COMMON {
+    for flag in &NAMES.common {
         let name = format!("VLLM_{}", flag.replace('-', "_").to_uppercase());
         let [one, two] = [first, other].map(|engine| match variable(engine.container, &name) {
             Some(Variable::Text(value)) if !engine.flags.has(flag) => Some(value),

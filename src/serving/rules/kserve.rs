@@ -1,6 +1,5 @@
 //! Invariants of LLMInferenceServices.
 
-use super::references::lacks_word;
 use super::runtime::MODELS;
 use super::*;
 use crate::view::kserve::{PRESETS, RUNTIME_KINDS};
@@ -27,6 +26,13 @@ pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter
             _ => {}
         }
         let has_worker = part.get("worker").is_some_and(|worker| !worker.is_null());
+        let over =
+            data.zip(local).filter(|(data, local)| *local > 0 && data > local && !has_worker);
+        if let Some((data, local)) = over.filter(|_| own_presets(service).next().is_none()) {
+            let message =
+                format!("{data} ranks with {local} in a pod need `worker`, which is not set");
+            found.push(message, "add `worker: {}`").warning();
+        }
         // Presets of one's own may set the parallelism.
         let is_whole = own_presets(service).next().is_none();
         let is_open = [data, local, number("pipeline")].iter().all(Option::is_none);
@@ -42,20 +48,11 @@ fn own_presets(service: &Manifest) -> impl Iterator<Item = &str> {
     texts(service.spec(), "baseRefs", "name").filter(|name| !name.starts_with(PRESETS))
 }
 
-/// Fields of which only one may be set, below another field (KServe, validation of its webhook).
-const EXCLUSIVE: &[[&str; 3]] = &[
-    ["", "replicas", "scaling"],
-    ["/prefill", "replicas", "scaling"],
-    ["/parallelism", "pipeline", "data"],
-    ["/prefill/parallelism", "pipeline", "data"],
-    ["/router/scheduler/config", "inline", "ref"],
-];
-
 /// Checks that no field is set twice in different forms.
 pub(crate) fn exclusive(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
-    for [place, one, other] in EXCLUSIVE {
+    for [place, one, other] in &NAMES.exclusive {
         let Some(holder) = service.json.pointer(&format!("/spec{place}")) else { continue };
-        if [one, other].iter().all(|key| holder.get(key).is_some_and(|value| !value.is_null())) {
+        if [one, other].iter().all(|key| holder.get(**key).is_some_and(|value| !value.is_null())) {
             let message = format!("`{one}` and `{other}` are both set");
             let path = format!(".spec{}", place.replace('/', "."));
             found.below(&path, message, format!("remove one of `{one}` and `{other}`"));
@@ -117,6 +114,22 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         let runtime = RUNTIME_KINDS.iter().find_map(|kind| view.named(kind, name, service));
         let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
         let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
+        if is_true(runtime, "/disabled") {
+            found.below(
+                ".model.runtime",
+                format!("runtime `{name}` is disabled"),
+                "use another one",
+            );
+        }
+        // KServe, validateHPAMetrics.
+        let class = service.text("/metadata/annotations/serving.kserve.io~1autoscalerClass");
+        let metric = text(predictor, "scaleMetric");
+        if class == Some("hpa") && ["concurrency", "rps"].contains(&metric) {
+            let message =
+                format!("`scaleMetric` is `{metric}`, which the class `hpa` does not have");
+            let finding = found.below(".scaleMetric", message, "write `cpu` or `memory`");
+            finding.why("the webhook rejects the service", "KServe, webhook");
+        }
         if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {
             let message = format!("the runtime does not support the model format `{format}`");
             found.below(".model.modelFormat", message, suggest::hint(format, &formats, "formats"));
@@ -124,8 +137,18 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that engines of predictors load the model from where KServe puts it.
+/// Checks that engines of predictors listen on the port to which KServe sends requests, and load the model from
+/// where it puts it.
 pub(crate) fn place((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let declared = declared(engine.container).first().copied();
+    let open = engine.ports().filter(|_| template.manifest.kind() == "InferenceService");
+    if let Some((port, open)) = declared.zip(open).filter(|(port, open)| !open.contains(port)) {
+        let open = ranges(&open);
+        let message =
+            format!("KServe sends requests to port {port}, but the engine listens on {open}");
+        let finding = found.below(".ports", message, "declare the engine's port first");
+        finding.why("requests do not reach the engine", "KServe, ports of predictors");
+    }
     let is_fetched = variable(engine.container, "STORAGE_URI").is_some();
     let is_elsewhere = |model: &&str| model.starts_with("/mnt/") && !model.starts_with(MODELS);
     let is_ours = template.manifest.kind() == "InferenceService" && is_fetched;
@@ -184,19 +207,50 @@ pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) 
     }
 }
 
-/// Reports presets that are not in the manifests, if one with nearly the same name is.
-pub(crate) fn presets(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
-    const KIND: &str = "LLMInferenceServiceConfig";
-    for (preset, path) in items(service.spec(), "baseRefs", ".spec") {
-        let name = text(preset, "name");
-        let mut near = view.of_kind(KIND).map(|(_, one)| one.name());
-        if view.all_named(KIND, name, "").next().is_none()
-            && let Some(near) = near.find(|near| is_typo(name, near) || lacks_word(name, near))
-        {
-            let message = format!(
-                "{service} references {KIND}/{name}, which is not in the manifests, but {near} is"
-            );
-            found.below(&path, message, format!("write `{near}`"));
+/// Checks templates of presets: fields of a service begin with a capital letter in Go.
+pub(crate) fn template(_: &View<'_>, preset: &Manifest, found: &mut Reporter<'_>) {
+    let text = preset.json.to_string();
+    let templates = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+    let fields =
+        templates.flat_map(str::split_whitespace).filter(|word| word.starts_with(".Spec."));
+    let is_wrong = |field: &str| {
+        field.split('.').skip(2).any(|step| step.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    for field in fields.filter(|field| is_wrong(field)).collect::<BTreeSet<&str>>() {
+        let message = format!("template `{field}` is no field of a service");
+        found.below(".spec", message, "write each part with a capital letter: `.Spec.Model.Name`");
+    }
+}
+
+/// Checks values of annotations that KServe knows, and the container that one of them names.
+pub(crate) fn annotations(view: &View<'_>, found: &mut Found) {
+    for (owner, service) in view.manifests.iter().enumerate() {
+        let mut found = found.at(owner, ".metadata.annotations");
+        for (key, values) in &NAMES.annotations {
+            let said = labels_at(&service.json, "/metadata/annotations").find(|one| one.0 == *key);
+            let Some((_, said)) = said.filter(|(_, said)| !is_placeholder(said)) else { continue };
+            let is_known = match values.is_empty() {
+                true => said.parse::<u32>().is_ok(),
+                false => values.contains(&said),
+            };
+            if !is_known {
+                let hint = match values.is_empty() {
+                    true => "write a number".to_owned(),
+                    false => suggest::hint(said, values, "values"),
+                };
+                found.push(format!("`{key}` is `{said}`"), hint).warning();
+            }
+        }
+
+        let named = service.text("/metadata/annotations/serving.kserve.io~1exp-dra-container-name");
+        let pod = service.spec().get("template").unwrap_or(&Json::Null);
+        let mut names: Vec<&str> = texts(pod, "containers", "name").collect();
+        if !names.contains(&"main") {
+            names.push("main");
+        }
+        if let Some(name) = named.filter(|name| !names.contains(name) && !is_placeholder(name)) {
+            let message = format!("{service} has no container `{name}` for its devices");
+            found.push(message, suggest::hint(name, &names, "containers"));
         }
     }
 }
@@ -222,6 +276,8 @@ pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporte
         let message = format!(
             "container `{name}` is not named `main`, so KServe starts its own server next to it"
         );
-        found.below(&format!("{path}.name"), message, "write `name: main`");
+        let finding = found.below(&format!("{path}.name"), message, "write `name: main`");
+        // It may be for a server of another program.
+        finding.lower_if(service.kind() != "LLMInferenceService", Severity::Warning);
     }
 }

@@ -103,25 +103,26 @@ fn sums_buckets(expression: &str) -> bool {
     })
 }
 
-/// Checks that queries of KEDA and rules of Prometheus name metrics that vLLM has.
-pub(crate) fn names(view: &View<'_>, found: &mut Found) {
-    let others = VLLM.other_metrics.names(None);
-    let mut recorded = BTreeSet::new();
+/// An expression with its object, its JSON path, the releases of the engines that it reads, and its source.
+type Expression<'v> = (usize, String, &'v str, BTreeSet<Option<usize>>, Source);
+
+/// Returns the rules of Prometheus, and adds the names that they record.
+fn rules<'v>(view: &'v View<'_>, recorded: &mut BTreeSet<&'v str>) -> Vec<Expression<'v>> {
     let mut all = Vec::new();
     let of_all = releases(view.engines().map(|(_, engine)| engine));
     for (owner, object) in RULES.iter().flat_map(|kind| view.of_kind(kind)) {
         let groups = items(object.spec(), "groups", ".spec");
         for (rule, path) in groups.flat_map(|(group, path)| items(group, "rules", &path)) {
             recorded.insert(text(rule, "record"));
-            all.push((
-                owner,
-                format!("{path}.expr"),
-                text(rule, "expr"),
-                of_all.clone(),
-                Source::Rule,
-            ));
+            let path = format!("{path}.expr");
+            all.push((owner, path, text(rule, "expr"), of_all.clone(), Source::Rule));
         }
     }
+    all
+}
+
+/// Returns the queries of KEDA and the names of adapters' metrics, and reports those of another engine.
+fn of_scalers<'v>(view: &'v View<'_>, found: &mut Found) -> Vec<Expression<'v>> {
     let of_keda = view.of_kind("ScaledObject").flat_map(|(owner, scaler)| {
         queries(scaler).enumerate().map(move |(at, query)| {
             let path = format!(".spec.triggers[{at}].metadata.query");
@@ -135,6 +136,8 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
             Some((owner, scaler, name, format!("{path}.{key}.metric.name"), Source::Adapter))
         })
     });
+
+    let mut all = Vec::new();
     for (owner, scaler, query, path, source) in of_keda.chain(of_adapters) {
         let pods = target(view, scaler).into_iter().flat_map(|(at, _)| view.templates_of(at));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
@@ -150,8 +153,16 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
         }
         all.push((owner, path, query, releases(engines.iter().copied()), source));
     }
+    all
+}
 
-    for (owner, path, expression, indices, source) in all {
+/// Checks that queries of KEDA and rules of Prometheus name metrics that vLLM has.
+pub(crate) fn names(view: &View<'_>, found: &mut Found) {
+    let mut recorded = BTreeSet::new();
+    let all = rules(view, &mut recorded);
+    for (owner, path, expression, releases, source) in
+        all.into_iter().chain(of_scalers(view, found))
+    {
         let words = words(expression);
         // One of several names may be enough.
         if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
@@ -163,37 +174,48 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
             found.push(owner, path.as_str(), message, "write `sum by (le) (…)`");
         }
         for word in words.difference(&recorded) {
-            let series = word.strip_prefix("vllm:").filter(|series| {
-                // Names with more colons are those of recording rules.
-                !series.contains(':')
-                    && !series.is_empty()
-                    // A tool completes the name.
-                    && !series.ends_with('_')
-                    && !others.iter().any(|other| series.starts_with(other))
-            });
-            let of_series = series.and_then(|series| {
-                // Native histograms have one series, without the label `le`.
-                let is_there = indices.iter().any(|at| {
-                    let mut all = known(series, *at);
-                    // Adapters drop the endings of series.
-                    is_served(series, *at)
-                        || source == Source::Adapter && known(series, *at).next().is_some()
-                        || !words.contains("le") && all.any(|one| one == (series, "histogram"))
-                });
-                wrong(series, *indices.last().filter(|_| !is_there)?)
-            });
-            // Only adapters and recording rules write names without a colon.
-            let plain = word.strip_prefix("vllm_").filter(|series| {
-                source == Source::Query && VLLM.metrics.find(metric(series)).is_some()
-            });
-            let of_plain = plain.map(|series| {
-                (format!("vLLM has no metric `{word}`"), format!("write `vllm:{series}`"))
-            });
-            let Some((message, hint)) = of_series.or(of_plain) else { continue };
+            let Some((message, hint)) = missing(word, &words, &releases, source) else { continue };
             let finding = found.push(owner, path.as_str(), message, hint);
             if source != Source::Rule {
                 finding.code(Code::ServingAutoscaler).field("autoscaling");
             }
         }
     }
+}
+
+/// Returns the message and the hint about a word of an expression that is a series of vLLM's, but of none of the
+/// releases.
+fn missing(
+    word: &str,
+    words: &BTreeSet<&str>,
+    releases: &BTreeSet<Option<usize>>,
+    source: Source,
+) -> Option<(String, String)> {
+    let others = VLLM.other_metrics.names(None);
+    let series = word.strip_prefix("vllm:").filter(|series| {
+        // Names with more colons are those of recording rules.
+        !series.contains(':')
+            && !series.is_empty()
+            // A tool completes the name.
+            && !series.ends_with('_')
+            && !others.iter().any(|other| series.starts_with(other))
+    });
+    let of_series = series.and_then(|series| {
+        // Native histograms have one series, without the label `le`.
+        let is_there = releases.iter().any(|at| {
+            let mut all = known(series, *at);
+            // Adapters drop the endings of series.
+            is_served(series, *at)
+                || source == Source::Adapter && known(series, *at).next().is_some()
+                || !words.contains("le") && all.any(|one| one == (series, "histogram"))
+        });
+        wrong(series, *releases.last().filter(|_| !is_there)?)
+    });
+    // Only adapters and recording rules write names without a colon.
+    let plain = word
+        .strip_prefix("vllm_")
+        .filter(|series| source == Source::Query && VLLM.metrics.find(metric(series)).is_some());
+    of_series.or_else(|| {
+        Some((format!("vLLM has no metric `{word}`"), format!("write `vllm:{}`", plain?)))
+    })
 }

@@ -54,7 +54,7 @@ use gateway::{parents, pool_backends};
 use join::leader_of;
 use picker::{pickers_of, service_port};
 use pod::{containers, pods};
-use probe::downloads;
+use probe::{downloads, lasts};
 use selector::{may_select, monitored, read_port};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};

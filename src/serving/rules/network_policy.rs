@@ -200,6 +200,9 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
             clients.for_each(|client| check(client, &engine, &ports));
         }
     }
+    for (client, server, port) in super::addresses::called(view) {
+        check(&End::of_pods(client), &End::of_pods(server), &[port]);
+    }
     // The pool of these is in other manifests, but a Gateway still has to reach them.
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);

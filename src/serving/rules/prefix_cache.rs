@@ -24,7 +24,7 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
         for template in &pods {
             let Some(engine) = &template.engine else { continue };
             let flags = &engine.flags;
-            if engine.program != Program::Vllm || !flags.are_read() || engine.is_headless() {
+            if engine.program.table().is_none() || !flags.are_read() || engine.is_headless() {
                 continue;
             }
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
@@ -99,9 +99,11 @@ pub(super) fn events_port(flags: &Flags) -> Option<u32> {
 
 /// Checks that the engine publishes events, and that the picker reads them.
 fn events(index: &Json, server: (&Engine<'_>, &[u32]), flags: &Flags, mut found: Reporter<'_>) {
-    if !flags.is_on_or("enable-prefix-caching", true) || flags.is_on("no-enable-prefix-caching") {
+    let off = ["no-enable-prefix-caching", "disable-radix-cache"];
+    let off = off.into_iter().find(|flag| flags.is_on(flag));
+    if !flags.is_on_or("enable-prefix-caching", true) || off.is_some() {
         let message = "the picker routes by prefix cache, but the engine has none";
-        found.push(message, "remove `--no-enable-prefix-caching`");
+        found.push(message, format!("remove `--{}`", off.unwrap_or("enable-prefix-caching")));
         return;
     }
     // Single fields of the flag, after a dot, are not put together here.
@@ -113,10 +115,12 @@ fn events(index: &Json, server: (&Engine<'_>, &[u32]), flags: &Flags, mut found:
     }
 
     let Some(config) = flags.json("kv-events-config") else { return };
-    if config.get(ENABLED) != Some(&Json::Bool(true)) {
+    // SGLang has no such field, and publishes nothing by default.
+    let is_sglang = server.0.program == Program::Sglang;
+    if config.get(ENABLED) != Some(&Json::Bool(true)) && !is_sglang {
         disabled(&mut found);
     }
-    let publisher = text_or(&config, "publisher", "zmq");
+    let publisher = text_or(&config, "publisher", if is_sglang { "null" } else { "zmq" });
     if publisher != "zmq" && !is_placeholder(publisher) {
         let message = format!("`publisher` of KV events is `{publisher}`");
         found.push(message, "write `\"publisher\": \"zmq\"`");
@@ -133,8 +137,10 @@ fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<
         .iter()
         .find_map(|key| index.pointer(&format!("/tokenProcessorConfig/{key}")));
     let ours = said.map_or(Some(USUAL_BLOCK), Json::as_u64);
-    let theirs = if engine.flags.has("block-size") {
-        engine.flags.text("block-size").and_then(|text| text.parse().ok())
+    let is_sglang = engine.program == Program::Sglang;
+    let flag = if is_sglang { "page-size" } else { "block-size" };
+    let theirs = if engine.flags.has(flag) || is_sglang {
+        engine.flags.text(flag).and_then(|text| text.parse().ok())
     } else {
         // The default differs between CPUs and accelerators, and between attention backends.
         accelerators(engine.container)
@@ -148,7 +154,7 @@ fn blocks(index: &Json, (_, template, engine): Context<'_>, mut found: Reporter<
     let message = format!(
         "the picker indexes blocks of {ours} tokens, but {whose} caches blocks of {theirs}"
     );
-    let hint = format!("write `blockSize: {theirs}`, or `--block-size={ours}`");
+    let hint = format!("write `blockSize: {theirs}`, or `--{flag}={ours}`");
     found.below(".tokenProcessorConfig.blockSize", message, hint).warning();
 }
 

@@ -12,8 +12,36 @@ pub(super) type Probe<'e> = (&'e str, &'e Json);
 
 /// Returns the HTTP probes of an engine.
 pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe<'e>> {
-    let get = |name| Some((name, engine.container.pointer(&format!("/{name}/httpGet"))?));
-    PROBES.into_iter().filter_map(get)
+    probes_by(engine.container, &["httpGet"])
+}
+
+/// Returns the probes of a container that connect to a port.
+pub(super) fn socket_probes(container: &Json) -> impl Iterator<Item = Probe<'_>> {
+    probes_by(container, &["httpGet", "tcpSocket", "grpc"])
+}
+
+/// Returns the probes of a container of some kinds.
+fn probes_by<'e>(container: &'e Json, kinds: &[&str]) -> impl Iterator<Item = Probe<'e>> {
+    PROBES.into_iter().filter_map(|name| {
+        let probe = container.get(name)?;
+        Some((name, kinds.iter().find_map(|kind| probe.get(*kind))?))
+    })
+}
+
+/// Checks that probes of all containers use ports that they declare, by their names.
+pub(crate) fn named((_, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
+    for (probe, get) in socket_probes(container).filter(|_| !template.completed) {
+        let named = text(get, "port");
+        let names: Vec<&str> = texts(container, "ports", "name").collect();
+        // Another tool replaces variables in ports.
+        let is_open = named.is_empty() || is_placeholder(named) || named.parse::<u32>().is_ok();
+        if !is_open && !names.contains(&named) {
+            let message =
+                format!("{probe} uses port `{named}`, which the container does not declare");
+            let path = format!(".{probe}");
+            found.below(&path, message, suggest::hint(named, &names, "ports"));
+        }
+    }
 }
 
 /// Returns the flags of an engine with a server, if all are known.
@@ -99,18 +127,22 @@ const VOLUME_GB_PER_SECOND: f64 = 5.0;
 /// Gigabytes per second of a download by every new pod: a connection of 16 Gbit/s to the model hub.
 const DOWNLOAD_GB_PER_SECOND: f64 = 2.0;
 
+/// Returns true for a mount of a volume that outlives its pod.
+pub(super) fn lasts(spec: &Json, mount: &Json) -> bool {
+    let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
+    // Claims of a workload's own templates are not among the pod's volumes.
+    let volume = volume_of(spec, mount);
+    volume.is_none_or(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
+}
+
 /// Returns true for an engine whose pods download its model: it has a name, and no volume outlives them.
 pub(super) fn downloads(template: &Template<'_>, engine: &Engine<'_>) -> bool {
     let is_name = engine
         .model
         .as_deref()
         .is_some_and(|model| model.split('/').count() == 2 && !model.starts_with(['/', '.']));
-    let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
-    let has_lasting = list(engine.container, "volumeMounts").iter().any(|mount| {
-        // Claims of a workload's own templates are not among the pod's volumes.
-        volume_of(template.spec, mount)
-            .is_none_or(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
-    });
+    let mut mounts = list(engine.container, "volumeMounts").iter();
+    let has_lasting = mounts.any(|mount| lasts(template.spec, mount));
     is_name && !has_lasting && !template.completed
 }
 
@@ -145,6 +177,19 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
     let message = format!("{name} restarts the engine after {budget} s, before {what} is loaded");
     let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
     found.below(&format!(".{name}"), message, hint).warning();
+}
+
+/// Checks that a Deployment waits for new pods as long as their probes do.
+pub(crate) fn deadline((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let said = template.manifest.spec().get("progressDeadlineSeconds").and_then(Json::as_u64);
+    let budget = restarted_after(engine.container).filter(|(_, name)| *name == "startupProbe");
+    if let Some((said, (budget, _))) = said.zip(budget).filter(|(said, (budget, _))| said < budget)
+    {
+        let message = format!("a rollout fails after {said} s, but pods may start for {budget} s");
+        let finding =
+            found.push(message, format!("write `progressDeadlineSeconds: {}`", budget + 60));
+        finding.path = ".spec.progressDeadlineSeconds".to_owned();
+    }
 }
 
 /// Checks that the engine answers probes: path, TLS and API key.

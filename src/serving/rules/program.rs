@@ -15,8 +15,15 @@ pub(crate) fn names((view, template, container): ContainerContext<'_>, found: &m
         found.push(format!("{what} does not exist"), format!("did you mean `{meant}`?"));
     }
 
+    let mut pairs = script.commands.iter().flat_map(|words| words.windows(2));
+    let is_launch = |two: &&[String]| two[0].ends_with("multi-node-serving.sh");
+    let known = ["leader", "worker"];
+    if let Some(two) = pairs.find(is_launch).filter(|two| !known.contains(&two[1].as_str())) {
+        let message = format!("`multi-node-serving.sh` has no command `{}`", two[1]);
+        found.push(message, suggest::hint(&two[1], &known, "commands"));
+    }
     if let Some(flag) = &script.stray {
-        let message = format!("`{flag}` is a command of its own: the one before it has ended");
+        let message = format!("the shell runs `{flag}` as a command: the one before it has ended");
         let hint = "end each line but the last with a backslash, without blanks or comments";
         let source = "POSIX shell, line joining";
         found.push(message, hint).why("the program does not get the flags that follow", source);
@@ -132,6 +139,55 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Checks that texts are JSON where programs read it, and numbers of LMCache numbers.
+pub(crate) fn values(view: &View<'_>, found: &mut Found) {
+    // Templates are parts of texts in it.
+    let is_json = |text: &str| {
+        let mut parts = text.split("{{");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let others = parts.filter_map(|part| Some(part.split_once("}}")?.1));
+        serde_json::from_str::<Json>(&(first + &others.collect::<String>())).is_ok()
+    };
+    let is_meant = |text: &str| {
+        let text = text.trim_start();
+        text.starts_with('{') && !text.starts_with("{{")
+    };
+    for (owner, object) in view.of_kind("ConfigMap").chain(view.of_kind("Secret")) {
+        let maps = ["/data", "/stringData"].iter().filter_map(|at| object.map(at));
+        for (key, value) in maps.flatten() {
+            let text = value.as_str().unwrap_or_default();
+            let is_file = key.ends_with(".json") || text.starts_with("{\"");
+            if is_file && is_meant(text) && !is_json(text) && !is_placeholder(text) {
+                let message = format!("`{key}` of {object} is not JSON");
+                let finding = found.push(owner, format!(".data[{key:?}]"), message, "fix the JSON");
+                finding.warning();
+            }
+        }
+    }
+    let of_presets = view.of_kind("LLMInferenceServiceConfig").flat_map(|(owner, preset)| {
+        kinds::pods(&preset.json).into_iter().map(move |(path, spec)| (owner, path, spec))
+    });
+    let templates = view.templates.iter();
+    let templates = templates.map(|pods| (pods.owner, pods.spec_path.clone(), pods.spec));
+    for (owner, path, spec) in templates.chain(of_presets) {
+        for (container, path) in all_containers(spec, &path) {
+            for (variable, path) in items(container, "env", &path) {
+                let (name, value) = (text(variable, "name"), text(variable, "value"));
+                let is_quoted = value.trim_start_matches(['{', ' ', '\n']).starts_with(['"', '\'']);
+                let is_number = NAMES.numbers.contains(&name);
+                let what = match value {
+                    _ if is_placeholder(value) && !is_quoted => continue,
+                    _ if is_number && value.parse::<f64>().is_err() => "a number",
+                    _ if is_meant(value) && is_quoted && !is_json(value) => "JSON",
+                    _ => continue,
+                };
+                let message = format!("`{name}` is not {what}");
+                found.push(owner, path, message, format!("write {what}"));
+            }
+        }
+    }
+}
+
 /// Returns the lines of a container in which variables are set or used, without comments.
 fn lines(container: &Json) -> Vec<String> {
     let values = texts(container, "env", "value").map(str::to_owned);
@@ -150,7 +206,10 @@ fn set_variables(container: &Json) -> BTreeSet<String> {
     let lines = lines(container);
     // Whatever is before a `=` may be an assignment; a name too many only hides a finding.
     let before = lines.iter().flat_map(|line| line.split('=').rev().skip(1));
-    let assigned = before.filter_map(|text| text.rsplit(|c| !is_in_name(c)).next());
+    // Flags have dashes in their names.
+    let is_flag = |name: &&str| name.starts_with('-');
+    let names = before.filter_map(|text| text.rsplit(|c| !is_in_name(c) && c != '-').next());
+    let assigned = names.filter(|name| !is_flag(name));
     let all = texts(container, "env", "name").chain(assigned);
     all.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

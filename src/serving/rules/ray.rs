@@ -58,10 +58,10 @@ pub(crate) fn clusters(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Reports a minimum above the maximum.
-fn bounds(json: &Json, keys: [&str; 2], found: &mut Reporter<'_>) {
+/// Reports a minimum above the maximum, of which 0 is none.
+pub(super) fn bounds(json: &Json, keys: [&str; 2], found: &mut Reporter<'_>) {
     let [least, most] = keys.map(|key| number(json, key));
-    if let Some((least, most)) = least.zip(most).filter(|(least, most)| least > most) {
+    if let Some((least, most)) = least.zip(most).filter(|(least, most)| least > most && *most > 0) {
         let message = format!("`{}` {least} is above `{}` {most}", keys[0], keys[1]);
         found.push(message, "raise the maximum, or lower the minimum");
     }
@@ -81,6 +81,12 @@ fn applications(config: &Json, devices: u32, found: &mut Reporter<'_>) {
         if let Some(prefix) = prefix.filter(|prefix| !prefixes.insert(*prefix)) {
             let message = format!("two applications have the `route_prefix` {prefix}");
             found.push(message, "give each application its own");
+        }
+        let builder = "ray.serve.llm:build_openai_app";
+        let path = text(application, "import_path");
+        if path != builder && is_typo(path, builder) {
+            let message = format!("there is no application `{path}`");
+            found.push(message, format!("write `import_path: {builder}`"));
         }
         let arguments = application.get("args").unwrap_or(&Json::Null);
         for model in list(arguments, "llm_configs") {
@@ -107,6 +113,16 @@ fn model(model: &Json, devices: u32, found: &mut Reporter<'_>) {
         found.push(message, "remove one of them");
     }
     let scaling = scaling.unwrap_or(&Json::Null);
+    let [target, most] =
+        [(scaling, "target_ongoing_requests"), (deployment, "max_ongoing_requests")]
+            .map(|(json, key)| number(json, key));
+    if let Some((target, most)) = target.zip(most).filter(|(target, most)| target > most) {
+        let message = format!(
+            "`max_ongoing_requests` {most} is less than `target_ongoing_requests` {target}"
+        );
+        let finding = found.push(message, "raise it above the target");
+        finding.why("the model is never scaled up", "Ray docs, Serve autoscaling");
+    }
     bounds(scaling, ["min_replicas", "max_replicas"], found);
 
     let mut flags = Flags::default();

@@ -1,33 +1,70 @@
-//! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
-//! ServiceAccounts.
+//! Invariants of references to objects in the manifests, from pods and from other objects.
 
+use super::addresses::is_closed;
 use super::*;
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references, steps, value_at};
 use crate::view::config_map::place_of;
 
-/// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
-fn references(spec: &Json) -> Vec<PodReference<'_>> {
-    let mut all = pod_references(spec);
-    let account = text(spec, "serviceAccountName");
-    // Kubernetes creates the default one in every namespace.
-    if !matches!(account, "" | DEFAULT_ACCOUNT) {
-        all.push(PodReference {
-            kind: "ServiceAccount",
-            name: account,
-            keys: Vec::new(),
-            variable: None,
-            optional: false,
-            field: "serviceAccountName",
-            path: ".serviceAccountName".to_owned(),
-        });
-    }
-    all
+/// A reference of an object, or of its pods, to another one.
+struct Use<'v> {
+    owner: usize,
+    manifest: &'v Manifest,
+    /// The pods with it; `None` if it is the object's own.
+    pods: Option<&'v Template<'v>>,
+    reference: PodReference<'v>,
 }
 
-/// Objects of which controllers make Secrets, and the JSON pointer of the Secret's name, which is their own
-/// by default.
-const MAKERS: [(&str, &str); 2] =
-    [("ExternalSecret", "/spec/target/name"), ("SealedSecret", "/spec/template/metadata/name")];
+impl<'v> Use<'v> {
+    /// Returns `spec` of the pods.
+    fn spec(&self) -> &'v Json {
+        self.pods.map_or(&Json::Null, |pods| pods.spec)
+    }
+}
+
+/// Returns the references of objects of a kind, or of the spec of `Pod`s, in the table of links.
+fn linked<'v>(kind: &str, json: &'v Json) -> Vec<PodReference<'v>> {
+    let of_kind = NAMES.links.iter().filter(|link| link[0] == kind);
+    let all = of_kind.flat_map(|[_, path, name, to, key]| {
+        config::at(json, path).into_iter().filter_map(move |(holder, path)| {
+            // What is in another namespace, or of another kind, is not looked up.
+            let path = if path.is_empty() { format!(".{name}") } else { path };
+            let is_own = ["", *to].contains(&text(holder, "kind"));
+            let value = |key: &'static str| key.strip_prefix('=').unwrap_or(text(holder, key));
+            let name = match *to {
+                "PersistentVolumeClaim" => value(name).strip_prefix("pvc://")?.split('/').next()?,
+                _ => value(name),
+            };
+            let is_named = !matches!(name, "" | DEFAULT_ACCOUNT) && is_own;
+            let keys = Some(value(key)).filter(|key| !key.is_empty()).into_iter().collect();
+            let reference = PodReference {
+                kind: to,
+                name,
+                keys,
+                variable: None,
+                optional: false,
+                field: "",
+                path,
+            };
+            Some(reference).filter(|_| is_named && text(holder, "namespace").is_empty())
+        })
+    });
+    all.collect()
+}
+
+/// Returns all references of pods, and of other objects.
+fn uses<'v>(view: &'v View<'_>) -> Vec<Use<'v>> {
+    let of_pods = pods(view).flat_map(|pods| {
+        let all = pod_references(pods.spec).into_iter().chain(linked("Pod", pods.spec));
+        let (owner, manifest) = (pods.owner, pods.manifest);
+        all.map(move |reference| Use { owner, manifest, pods: Some(pods), reference })
+    });
+    let objects = view.manifests.iter().enumerate();
+    let of_objects = objects.flat_map(|(owner, manifest)| {
+        let all = linked(manifest.kind(), &manifest.json).into_iter();
+        all.map(move |reference| Use { owner, manifest, pods: None, reference })
+    });
+    of_pods.chain(of_objects).collect()
+}
 
 /// Returns the keys of a ConfigMap or Secret, or of the one that a controller makes; none if they are not
 /// known.
@@ -93,38 +130,48 @@ fn is_generated(name: &str) -> bool {
 /// other objects are in the manifests. Returns true if it did.
 fn missing(
     view: &View<'_>,
-    pods: &Template<'_>,
-    reference: &PodReference<'_>,
-    unused: &[&Manifest],
+    one: &Use<'_>,
+    (unused, made): (&[&Manifest], &[&str]),
     found: &mut Reporter<'_>,
 ) -> bool {
+    let Use { owner, manifest, reference, .. } = one;
     let PodReference { kind, name, .. } = reference;
-    let manifest = pods.manifest;
     let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
-    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
-    let accounts = accounts.filter(|one| one.kind() == *kind && one.may_share_namespace(manifest));
-    let mut known = unused.iter().copied().chain(accounts).map(Manifest::name);
-    if let Some(near) = known.find(|near| is_typo(name, near)) {
+    // Files are for one pod; other objects may be shared.
+    let has_files = ["ConfigMap", "Secret"].contains(kind);
+    let shared = view.of_kind(kind).map(|(_, one)| one).filter(|one| {
+        !has_files && *kind != "PersistentVolumeClaim" && one.may_share_namespace(manifest)
+    });
+    let known = unused.iter().copied().chain(shared).map(Manifest::name);
+    if let Some(near) = known.chain(made.iter().copied()).find(|near| is_typo(name, near)) {
         found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
         return true;
     }
-    let mut claims = view.of_kind("PersistentVolumeClaim").map(|(_, claim)| claim.name());
-    let near = claims.find(|near| *kind == "PersistentVolumeClaim" && lacks_word(name, near));
-    if let Some(near) = near {
+    let mut all = view.of_kind(kind).map(|(_, one)| one.name());
+    if let Some(near) = all.find(|near| !has_files && lacks_word(name, near)) {
         let hint = format!("write `{near}`");
         found.push(format!("{missing}, but {kind}/{near} is"), hint).warning();
         return true;
     }
-    // Claims and accounts have no keys: the only one that nothing uses is meant. Most accounts are
-    // for another program, such as a Gateway, and some are made by Terraform.
-    if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, unused) {
+    // Routes and policies have Services by default.
+    let both = ["InferencePool", "Service"];
+    let mut others = both.iter().filter(|other| both.contains(kind) && *other != kind);
+    if let Some((_, other)) = others.find_map(|other| view.named(other, name, manifest)) {
+        let hint = format!("write `group: {}` and `kind: {}`", other.group(), other.kind());
+        found.push(format!("{missing}, but {other} is"), hint);
+        return true;
+    }
+    // Without keys, the only one that nothing uses is meant. Most accounts are for another program, such
+    // as a Gateway, and some are made by Terraform.
+    if let ([other], false) = (unused, has_files || both.contains(kind)) {
         let message = format!("{missing}, and nothing uses {other}");
         let finding = found.push(message, format!("write `{}`", other.name()));
+        finding.lower_if(*kind != "PersistentVolumeClaim", Severity::Warning);
         finding.lower_if(*kind == "ServiceAccount", Severity::Note);
         return true;
     }
 
-    let needed = needed_keys(pods.spec, reference);
+    let needed = needed_keys(one.spec(), reference);
     let Some(key) = needed.first() else { return false };
 
     let has_all = |object: &&&Manifest| {
@@ -149,11 +196,11 @@ fn missing(
     }
 
     // A picker whose account and rights are in the manifests is there with all of its objects.
-    let account = text(pods.spec, "serviceAccountName");
+    let account = text(one.spec(), "serviceAccountName");
     let is_named = |kind: &str| view.named(kind, account, manifest).is_some();
     let is_near = |one: &Manifest| one.kind() == "RoleBinding" && one.may_share_namespace(manifest);
     let is_bound = is_named("RoleBinding") || view.bindings_of(account, manifest).any(is_near);
-    let file = view.picker_of(pods.owner).and_then(|picker| picker.flags.text("config-file"));
+    let file = view.picker_of(*owner).and_then(|picker| picker.flags.text("config-file"));
     let reads = file.and_then(|path| path.rsplit('/').next()) == Some(key);
     if *kind != "ConfigMap" || !reads || !is_named("ServiceAccount") || !is_bound {
         return false;
@@ -170,17 +217,6 @@ fn missing(
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
 /// manifests may exist in the cluster, unless one in them has nearly the same name.
 pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let mut all: Vec<(&Template<'_>, PodReference<'_>)> = pods(view)
-        .flat_map(|pods| references(pods.spec).into_iter().map(move |one| (pods, one)))
-        .collect();
-    let used: BTreeSet<(&str, &str)> =
-        all.iter().map(|(_, reference)| (reference.kind, reference.name)).collect();
-    all.retain(|(_, reference)| !reference.optional && !is_placeholder(reference.name));
-    // References are judged by what is left over: an object that some pod uses is meant for that
-    // pod.
-    let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
-    let unused = grouped(view.manifests.iter().filter(is_unused).map(|one| (one.kind(), one)));
-
     let files = view.engines().flat_map(|one| FILE_FLAGS.map(|flag| (one, flag)));
     for ((template, engine), flag) in files {
         let path = engine.flags.text(flag).unwrap_or_default();
@@ -199,29 +235,52 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
     }
 
-    let made = grouped(MAKERS.iter().flat_map(|(kind, pointer)| {
-        view.of_kind(kind).map(|(_, one)| (one.text(pointer).unwrap_or(one.name()), one))
+    exist(view, &[], found);
+}
+
+/// Checks the references of objects of these kinds, as those of pods; of pods without any.
+pub(crate) fn exist(view: &View<'_>, kinds: &[&str], found: &mut Found) {
+    let mut all = uses(view);
+    let used: BTreeSet<(&str, &str)> =
+        all.iter().map(|one| (one.reference.kind, one.reference.name)).collect();
+    all.retain(|Use { reference, pods, manifest, .. }| {
+        let is_asked =
+            if pods.is_some() { kinds.is_empty() } else { kinds.contains(&manifest.kind()) };
+        is_asked && !reference.optional && !is_placeholder(reference.name)
+    });
+    // References are judged by what is left over: an object that is used somewhere is meant for that.
+    let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
+    let unused = grouped(view.manifests.iter().filter(is_unused).map(|one| (one.kind(), one)));
+    let made = grouped(NAMES.makers.iter().flat_map(|[maker, pointer, kind]| {
+        view.of_kind(maker).map(|(_, one)| (*kind, (one.text(pointer).unwrap_or(one.name()), one)))
     }));
 
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
-    for (pods, reference) in &all {
+    for one in &all {
+        let Use { owner, manifest, pods, reference } = one;
         let PodReference { kind, name, .. } = reference;
-        let manifest = pods.manifest;
-        let path = format!("{}{}", pods.spec_path, reference.path);
-        // Controllers add references.
-        let is_written = value_at(&manifest.json, &steps(&path)).is_some();
-        let path = if is_written { path } else { pods.spec_path.clone() };
-        let mut found = found.at(pods.owner, path);
+        let start = pods.map_or("", |pods| pods.spec_path.as_str());
+        let path = format!("{start}{}", reference.path);
+        let holder = value_at(&manifest.json, &steps(&path));
+        let mut found = found.at(*owner, path.as_str());
         let object = view.named(kind, name, manifest).map(|(_, object)| object);
-        let makers = made.get(name).filter(|_| *kind == "Secret").into_iter().flatten();
-        let mut makers = makers.filter(|maker| maker.may_share_namespace(manifest));
-        if let Some(object) = object.or_else(|| makers.next().copied()) {
-            on_one_node(pods, object, &mut found);
+        let mut makers: Vec<_> = made.get(kind).cloned().unwrap_or_default();
+        makers.retain(|(_, maker)| maker.may_share_namespace(manifest));
+        let maker = makers.iter().find(|(made, _)| made == name).map(|(_, maker)| *maker);
+        if let Some(object) = object.or(maker) {
+            if let Some(pods) = pods {
+                on_one_node(pods, object, &mut found);
+            }
             on_disk(view, object, &mut found);
+            let port = holder.and_then(|holder| number(holder.get("port")?, "number"));
+            if let Some(port) = port.filter(|port| is_closed(object, *port)) {
+                let message = format!("{manifest} references port {port} of {object}");
+                found.push(message, "write a port that it has");
+            }
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
-            let is_open = known.is_empty() || view.picker_of(pods.owner).is_some();
+            let is_open = known.is_empty() || view.picker_of(*owner).is_some();
             for key in reference.keys.iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
                 found.push(message, suggest::hint(key, &known, "keys"));
@@ -231,7 +290,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
 
         let mut unused = unused.get(kind).cloned().unwrap_or_default();
         unused.retain(|object| object.may_share_namespace(manifest));
-        let is_reported = missing(view, pods, reference, &unused, &mut found);
+        let made: Vec<&str> = makers.iter().map(|(made, _)| *made).collect();
+        let is_reported = missing(view, one, (&unused, &made), &mut found);
         // The object is not in the manifests, but its pods agree on its keys, except for one.
         let of_variable = reference.keys.first().zip(reference.variable);
         let Some((key, variable)) = of_variable.filter(|_| !is_reported) else { continue };
@@ -269,6 +329,30 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
             finding.why("the program does not find its file", "Kubernetes API, ConfigMaps");
         }
     }
+    let named: Vec<&str> = texts(container, "env", "value")
+        .chain(["command", "args"].iter().flat_map(|key| strings(container, key)))
+        .collect();
+    // What images and runtimes use without being told.
+    let usual = [
+        "/.", "/dev", "/etc", "/home", "/lib", "/opt", "/root", "/run", "/tmp", "/usr", "/var/run",
+    ];
+    let is_idle = |mount: &&Json| {
+        let path = text(mount, "mountPath").trim_end_matches('/');
+        lasts(pods.spec, mount)
+            && !usual.iter().any(|usual| path.starts_with(usual))
+            && !named.iter().any(|named| named.contains(path))
+    };
+    let idle = list(container, "volumeMounts").iter().find(is_idle);
+    let idle = idle.map(|mount| text(mount, "mountPath")).filter(|_| !pods.completed);
+    for name in NAMES.caches.iter().filter(|_| idle.is_some()) {
+        let Some(Variable::Text(value)) = variable(container, name) else { continue };
+        let path = value.trim_start_matches("file://");
+        if let Some(idle) = idle.filter(|_| is_path(&path) && mount_of(container, path).is_none()) {
+            let message = format!("`{name}` is `{value}`, but the volume is at `{idle}`");
+            let finding = found.below(".env", message, format!("write a path in `{idle}`"));
+            finding.warning().why("the files are lost with the pod", "Kubernetes docs, volumes");
+        }
+    }
     let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
     for word in words.filter(is_path).filter(|path| mount_of(container, path).is_none()) {
         let mut mounts = texts(container, "volumeMounts", "mountPath");
@@ -281,25 +365,18 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
     }
 }
 
-/// Drivers of disks, whose file systems one node at a time can mount, and the classes of their clouds.
-const DISKS: [(&str, &[&str]); 3] = [
-    ("disk.csi.azure.com", &["managed-csi", "managed-csi-premium"]),
-    ("ebs.csi.aws.com", &["gp2", "gp3"]),
-    ("pd.csi.storage.gke.io", &["premium-rwo", "standard-rwo"]),
-];
-
 /// Reports a claim for several nodes whose class makes disks.
 fn on_disk(view: &View<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
     let class = claim.text("/spec/storageClassName").unwrap_or_default();
     let known = view.all_named("StorageClass", class, "").next();
     let driver = known.and_then(|(_, class)| class.text("/provisioner"));
-    let is_used = |(disk, classes): &&(&str, &[&str])| match driver {
+    let is_used = |(disk, classes): &&(&str, Vec<&str>)| match driver {
         Some(driver) => driver == *disk,
         None => classes.contains(&class),
     };
     let is_shared = list(claim.spec(), "accessModes").iter().any(|mode| mode == "ReadWriteMany");
     let is_block = claim.text("/spec/volumeMode") == Some("Block");
-    if let Some((disk, _)) = DISKS.iter().find(is_used).filter(|_| is_shared && !is_block) {
+    if let Some((disk, _)) = NAMES.disks.iter().find(is_used).filter(|_| is_shared && !is_block) {
         let message = format!("{claim} is for pods of several nodes, but {disk} mounts it on one");
         found.push(message, "use `ReadWriteOnce`, or a class of a shared file system");
     }

@@ -63,8 +63,8 @@ fn lost(words: &[String], found: &mut Reporter<'_>) {
     let mut parameters = script.split('$').skip(1).map(|part| part.trim_start_matches('{'));
     let is_used =
         parameters.any(|part| part.starts_with(|c: char| c.is_ascii_digit() || "@*#".contains(c)));
-    let is_flag = name.len() > 2 && name.starts_with('-');
-    if !is_used && (is_flag || !rest.is_empty()) {
+    let is_command = name.contains(' ') || name.len() > 2 && name.starts_with('-');
+    if !is_used && (is_command || !rest.is_empty()) {
         let message =
             format!("the shell runs `{}` without the arguments behind it", first_line(script));
         let finding = found.push(message, "write the whole command in one argument");
@@ -144,6 +144,17 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
         found.push(message, "remove it, or mount a volume with it");
+    }
+    const TOKENS: [&str; 2] = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
+    let all = || texts(engine.container, "env", "name");
+    let is_token = |name: &&str| {
+        (name.starts_with("HF_") || name.starts_with("HUGGING")) && name.ends_with("TOKEN")
+    };
+    let token = all().find(is_token).filter(|_| !all().any(|name| TOKENS.contains(&name)));
+    if let Some(token) = token.filter(|_| is_upstream && downloads(template, engine)) {
+        let message = format!("`{token}` is read by nothing");
+        let finding = found.below(".env", message, "write `HF_TOKEN`").warning();
+        finding.why("gated models are not downloaded", "huggingface_hub, environment variables");
     }
     let cache = hub_cache(engine.container).and_then(|path| mount_of(engine.container, &path));
     let is_filled = |mount: &Json| {

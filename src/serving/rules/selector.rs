@@ -189,15 +189,15 @@ impl Candidate<'_> {
     }
 }
 
-/// Returns what a selector of an object of a kind selects: pods or Services in the namespace of `near`, or in
-/// all namespaces.
+/// Returns what a selector of an object of a kind selects: pods or Services in a namespace, or in all if it is
+/// empty.
 pub(super) fn selected<'v>(
     view: &'v View<'_>,
     kind: &str,
     wanted: &[Requirement<'v>],
-    near: Option<&Manifest>,
+    namespace: &str,
 ) -> Vec<Candidate<'v>> {
-    let (labels, namespace) = (|| pairs(wanted), near.map_or("", Manifest::namespace));
+    let labels = || pairs(wanted);
     let of_service = |service: &'v Manifest| Candidate {
         labels: labels_at(&service.json, "/metadata/labels").collect(),
         owner: service,
@@ -234,7 +234,7 @@ fn selected_by<'v>(view: &'v View<'_>, object: &'v Manifest) -> Vec<Candidate<'v
 /// Returns true if a selector is for pods in the manifests, near an object.
 pub(super) fn is_for_pods(view: &View<'_>, wanted: &[Requirement<'_>], near: &Manifest) -> bool {
     !wanted.iter().all(Requirement::is_shared)
-        && !selected(view, near.kind(), wanted, Some(near)).is_empty()
+        && !selected(view, near.kind(), wanted, near.namespace()).is_empty()
 }
 
 /// Label of a namespace with its name, which Kubernetes sets.
@@ -279,15 +279,19 @@ pub(super) fn read_port(
     target_port(container, ports.find(|own| own.get("name") == port)?)
 }
 
-/// Returns the manifest whose namespace an object selects from; `None` for several namespaces.
-fn near(object: &Manifest) -> Option<&Manifest> {
-    object.json.pointer("/spec/namespaceSelector").is_none().then_some(object)
+/// Returns the namespace that an object selects from; empty for several.
+fn near(object: &Manifest) -> &str {
+    let Some(selector) = object.spec().get("namespaceSelector") else { return object.namespace() };
+    match list(selector, "matchNames") {
+        [one] => one.as_str().filter(|one| !is_placeholder(one)).unwrap_or_default(),
+        _ => "",
+    }
 }
 
 /// Reports a Service that has the name of a workload, but no selector, where nothing sets its endpoints.
 fn without_selector(view: &View<'_>, owner: usize, service: &Manifest, found: &mut Found) {
     let is_named = |one: &Candidate<'_>| one.owner.name() == service.name();
-    let of_workload = || selected(view, "Service", &[], Some(service)).iter().any(is_named);
+    let of_workload = || selected(view, "Service", &[], service.namespace()).iter().any(is_named);
     let has_endpoints = text(service.spec(), "type") == "ExternalName"
         || ["Endpoints", "EndpointSlice"].iter().any(|kind| view.of_kind(kind).next().is_some());
     if service.kind() == "Service" && !has_endpoints && of_workload() {
@@ -342,7 +346,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 candidate.is_ours()
                     && !others.any(|(_, other)| other.may_share_namespace(candidate.owner))
             };
-            let elsewhere = selected(view, kind, &wanted, None).into_iter().find(is_free);
+            let elsewhere = selected(view, kind, &wanted, "").into_iter().find(is_free);
             let pods = of_services.then(|| selected(view, "Service", &wanted, near));
             let pods = pods.unwrap_or_default();
             // KServe gives the Services that it creates the labels of the pods.
@@ -396,7 +400,7 @@ pub(crate) fn affinity(view: &View<'_>, found: &mut Found) {
             let wanted = requirements(term.get("labelSelector"));
             let is_own = wanted.iter().all(|one| pods.labels.contains_key(one.key));
             let fits = wanted.iter().all(|one| one.fits(&pods.labels))
-                || !selected(view, "Service", &wanted, Some(pods.manifest)).is_empty();
+                || !selected(view, "Service", &wanted, pods.manifest.namespace()).is_empty();
             if is_own && !fits {
                 let message = format!("{pods} must be near pods of which there are none");
                 found.push(pods.owner, path, message, "select labels of the pods themselves");
@@ -421,9 +425,13 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             for (port, path) in items(object.spec(), key, ".spec") {
-                let by_target = kind == "Service" || text(port, "port").is_empty();
-                let inner =
-                    if by_target && kind != "ServiceMonitor" { "targetPort" } else { "port" };
+                let keys = match kind {
+                    "Service" => ["targetPort", "port", "port"],
+                    "ServiceMonitor" => ["port", "port", "port"],
+                    _ => ["portNumber", "targetPort", "port"],
+                };
+                let inner = keys.into_iter().find(|key| port.get(*key).is_some());
+                let inner = inner.unwrap_or(keys[0]);
                 let mut found = found.at(owner, format!("{path}.{inner}")).field(field);
                 if let Some(Json::String(name)) = port.get(inner)
                     && name.parse::<u32>().is_err()
@@ -435,16 +443,17 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                             format!("{object} uses port `{name}`, which no selected {has}");
                         found.push(message, suggest::hint(name, &names, "ports"));
                     }
-                } else if kind == "Service" {
-                    let key = if port.get(inner).is_some() { inner } else { "port" };
+                } else if kind != "ServiceMonitor" {
                     let open = open_ports(&selected);
-                    let (Some(number), Some(open)) = (number(port, key), open) else { continue };
+                    let (Some(number), Some(open)) = (number(port, inner), open) else { continue };
                     if !open.contains(&number) {
                         let message = format!(
                             "{object} targets port {number}, but the pods listen on {}",
                             ranges(&open)
                         );
-                        found.push(message, "set `targetPort` to a port of the engine");
+                        let hint = format!("set `{}` to a port of the engine", keys[0]);
+                        // Containers may open ports that nothing names.
+                        found.push(message, hint).lower_if(kind != "Service", Severity::Warning);
                     }
                 }
             }

@@ -20,7 +20,7 @@ impl Connector<'_> {
 }
 
 /// The flag with the connector of an engine.
-const FLAG: &str = "kv-transfer-config";
+pub(super) const FLAG: &str = "kv-transfer-config";
 
 /// Returns the transfer configuration of vLLM; `None` if there is none, or it is not known.
 fn transfer(engine: &Engine<'_>) -> Option<Json> {
@@ -46,6 +46,14 @@ fn connectors(config: &Json) -> Vec<Connector<'_>> {
 
 /// Checks that prefill and decode have a connector, the same one, and roles that fit.
 pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines().filter(|(one, _)| one.role() == Some("encode")) {
+        let config = engine.flags.json("ec-transfer-config").unwrap_or_default();
+        if text(&config, "ec_role") == "ec_consumer" {
+            let message = "encode pods have `ec_role` `ec_consumer`";
+            let finding = found.push(template.owner, &engine.path, message, "write `ec_producer`");
+            finding.why("prefill pods get no embeddings", "vLLM, ECTransferConfig");
+        }
+    }
     for (prefill, decode) in view.pairs() {
         let (Some(one), Some(other)) = (&prefill.engine, &decode.engine) else { continue };
         sglang(prefill, decode, found);
@@ -231,7 +239,9 @@ const NAMESPACE: &str = "service-discovery-namespace";
 
 /// Flags of routers with labels of pods, those of the namespace and its default, and the role of the pods: of
 /// SGLang, and of the production stack (parsers of their arguments).
-const SELECTORS: [(&str, &str, &str, Option<&str>); 4] = [
+const SELECTORS: [(&str, &str, &str, Option<&str>); 6] = [
+    ("prefill-model-labels", "k8s-namespace", "default", None),
+    ("decode-model-labels", "k8s-namespace", "default", None),
     ("selector", NAMESPACE, "", None),
     ("k8s-label-selector", "k8s-namespace", "default", None),
     ("prefill-selector", NAMESPACE, "", Some("prefill")),
@@ -249,7 +259,12 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
     for (flag, namespace, usual, role) in SELECTORS {
         let is_end = |c: char| c == ',' && role.is_none();
         let labels = flags.all(flag).into_iter().flat_map(|all| all.split(is_end));
-        let labels: Option<Vec<_>> = labels.map(|label| label.split_once('=')).collect();
+        let is_model = flag.ends_with("-model-labels");
+        let labels = labels.map(|label| match is_model {
+            true => Some(("model", label)),
+            false => label.split_once('='),
+        });
+        let labels: Option<Vec<_>> = labels.collect();
         let labels = labels.filter(|labels| !labels.is_empty());
         let both = labels.zip(flags.text_or(namespace, usual));
         let Some((labels, namespace)) = both else { continue };
@@ -291,6 +306,13 @@ fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut R
     }
 
     // vLLM production stack, parser of its arguments.
+    for [flag, value, needed] in &NAMES.router_needs {
+        if flags.text(flag) == Some(*value) && !flags.has(needed) && !flags.are_open() {
+            let message = format!("`--{flag}={value}` of {router} needs `--{needed}`");
+            let finding = found.push(message, format!("add `--{needed}`"));
+            finding.why("the router fails to start", "vLLM production stack, parser");
+        }
+    }
     let logics =
         ["disaggregated_prefill", "kvaware", "prefixaware", "roundrobin", "session", "ttft"];
     let logic = flags.text("routing-logic").filter(|logic| !logics.contains(logic));
@@ -365,6 +387,16 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
 }
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
+    let has_gpus = matches!(accelerators(engine.container), Some(("nvidia.com/gpu", _)));
+    if let Some(Variable::Text(said)) = variable(engine.container, "UCX_TLS")
+        && has_gpus
+        && !["all", "cuda", "^"].iter().any(|part| said.contains(part))
+    {
+        let message = format!("`UCX_TLS` is `{said}`, without memory of GPUs");
+        let path = format!("{}.env", engine.path);
+        let finding = found.push(template.owner, path, message, "add `cuda_copy` and `cuda_ipc`");
+        finding.warning().why("KV caches are not transferred", "UCX docs, UCX_TLS");
+    }
     let is_prefill = template.role() == Some("prefill");
     // In the host's network the pod has the address of its node.
     let own = if template.is_on_host() { "status.hostIP" } else { "status.podIP" };
@@ -408,6 +440,17 @@ fn taken_port(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
         let message = format!("the NIXL side channel and a server both listen on port {number}");
         let hint = format!("set `{PORT}` to another port");
         found.push(template.owner, format!("{}.env", engine.path), message, hint);
+    }
+}
+
+/// Checks that instances of LMCache, of which each replica is one, have different names.
+pub(crate) fn instances((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    const NAME: &str = "LMCACHE_LMCACHE_INSTANCE_ID";
+    let said = variable(engine.container, NAME);
+    if let Some(Variable::Text(name)) = said.filter(|_| template.replicas > Some(1)) {
+        let message = format!("`{NAME}` is `{name}` in all replicas");
+        let hint = "set it from `fieldRef: {fieldPath: metadata.name}`";
+        found.below(".env", message, hint).warning();
     }
 }
 

@@ -220,9 +220,12 @@ macro_rules! plugins {
 
 #[rustfmt::skip]
 const CONFIGS: &[Row] = &[
-    ("a decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: always-disagg-pd-decider, name: own}", "")], "!decider"),
+    ("a decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: always-disagg-pd-decider, name: own}", "")], "!does not use decider"),
     ("a scorer as a decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: queue-scorer, name: own}", "")], "references decider `own`, which is not a decider"),
-    ("a custom decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: example.com/own, name: own}", "")], "!decider"),
+    ("a custom decider", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: example.com/own, name: own}", "")], "!not a decider"),
+    ("a decider without its profile", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {prefill: own}}}, {type: always-disagg-pd-decider, name: own}", "")], "there is no profile `prefill` for decider `own`"),
+    ("a decider of another role", "", "", &[plugins!("{type: disagg-profile-handler, parameters: {deciders: {encode: own}}}, {type: always-disagg-pd-decider, name: own}", "")], "decider `own` of encode is one for prefill"),
+    ("a decider of images that nothing uses", "", "", &[plugins!("{type: disagg-profile-handler}, {type: always-disagg-multimodal-decider}", "")], "does not use decider `always-disagg-multimodal-decider`"),
     ("an unused decider", "", "", &[plugins!("{type: disagg-profile-handler}, {type: always-disagg-pd-decider}", "")], "`disagg-profile-handler` does not use decider `always-disagg-pd-decider`"),
     ("a decider that another handler may use", "", "", &[plugins!("{type: single-profile-handler}, {type: always-disagg-pd-decider}", "")], "!does not use decider"),
     ("a policy by its type", "", "", &[plugins!("{type: queue-scorer}", ", flowControl: {saturationDetector: {pluginRef: utilization-detector}}")], "!does not exist"),
@@ -284,10 +287,10 @@ macro_rules! adapter {
 
 #[rustfmt::skip]
 const AUTOSCALERS: &[Row] = &[
-    ("bounds of prefill", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceService chat {spec: {model: {uri: 'hf://example/chat-8B'}, prefill: {scaling: {minReplicas: 4, maxReplicas: 2}}}}"], "has at least 4 and at most 2 replicas"),
-    ("bounds of a transformer", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {minReplicas: 1, maxReplicas: 0}, transformer: {minReplicas: 4, maxReplicas: 2}}}"], "has at least 4 and at most 2 replicas"),
-    ("bounds of an explainer", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {minReplicas: 1, maxReplicas: 0}, explainer: {minReplicas: 4, maxReplicas: 2}}}"], "has at least 4 and at most 2 replicas"),
-    ("bounds of KEDA", "", UNSCALED, &[keda!("minReplicaCount: 2, maxReplicaCount: 1,", "up")], "has at least 2 and at most 1 replicas"),
+    ("bounds of prefill", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceService chat {spec: {model: {uri: 'hf://example/chat-8B'}, prefill: {scaling: {minReplicas: 4, maxReplicas: 2}}}}"], "`minReplicas` 4 is above `maxReplicas` 2"),
+    ("bounds of a transformer", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {minReplicas: 1, maxReplicas: 0}, transformer: {minReplicas: 4, maxReplicas: 2}}}"], "`minReplicas` 4 is above `maxReplicas` 2"),
+    ("bounds of an explainer", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {minReplicas: 1, maxReplicas: 0}, explainer: {minReplicas: 4, maxReplicas: 2}}}"], "`minReplicas` 4 is above `maxReplicas` 2"),
+    ("bounds of KEDA", "", UNSCALED, &[keda!("minReplicaCount: 2, maxReplicaCount: 1,", "up")], "`minReplicaCount` 2 is above `maxReplicaCount` 1"),
     ("equal bounds", "", UNSCALED, &[keda!("minReplicaCount: 2, maxReplicaCount: 2,", "up")], ""),
     ("idle without a minimum", "", UNSCALED, &[keda!("idleReplicaCount: 0,", "up")], "has 0 replicas when idle, not less than its minimum"),
     ("idle below the minimum", "", UNSCALED, &[keda!("idleReplicaCount: 0, minReplicaCount: 1,", "up")], ""),
@@ -295,17 +298,17 @@ const AUTOSCALERS: &[Row] = &[
     ("the longest periods", "", UNSCALED, &[hpa!("behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1800}]}, scaleDown: {stabilizationWindowSeconds: 3600}}")], ""),
     ("long periods of KEDA", "", UNSCALED, &[keda!("advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 1801}]}}}},", "up")], "has periodSeconds 1801, more than 1800"),
     // Metrics.
-    ("a resource without a name", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: '', target: {type: Utilization, averageUtilization: 60}}}]")], "has no `name`"),
-    ("a resource with an open name", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: null, target: {type: Utilization, averageUtilization: 60}}}]")], "has no `name`"),
-    ("a resource without a value", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization}}}]")], "a target without `averageUtilization` or `averageValue`"),
+    ("a resource without a name", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: '', target: {type: Utilization, averageUtilization: 60}}}]")], "required field `.spec.metrics[0].resource.name`"),
+    ("a resource with an open name", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: null, target: {type: Utilization, averageUtilization: 60}}}]")], "required field `.spec.metrics[0].resource.name`"),
+    ("a resource without a value", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization}}}]")], "has no `averageUtilization` or `averageValue`"),
     ("a resource with two values", "", UNSCALED, &[hpa!("metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60, averageValue: '1'}}}]")], "has both `averageUtilization` and `averageValue`"),
-    ("a resource of a container without a name", "", UNSCALED, &[hpa!("metrics: [{type: ContainerResource, containerResource: {container: vllm, target: {type: Utilization, averageUtilization: 60}}}]")], "has no `name`"),
-    ("a resource of no container", "", UNSCALED, &[hpa!("metrics: [{type: ContainerResource, containerResource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]")], "has no `container`"),
+    ("a resource of a container without a name", "", UNSCALED, &[hpa!("metrics: [{type: ContainerResource, containerResource: {container: vllm, target: {type: Utilization, averageUtilization: 60}}}]")], "required field `.spec.metrics[0].containerResource.name`"),
+    ("a resource of no container", "", UNSCALED, &[hpa!("metrics: [{type: ContainerResource, containerResource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]")], "required field `.spec.metrics[0].containerResource.container`"),
     ("a resource of a container with two values", "", UNSCALED, &[hpa!("metrics: [{type: ContainerResource, containerResource: {name: cpu, container: vllm, target: {type: Utilization, averageUtilization: 60, averageValue: '1'}}}]")], "has both"),
-    ("pods without a metric", "", UNSCALED, &[hpa!("metrics: [{type: Pods, pods: {metric: {}, target: {type: AverageValue, averageValue: '1'}}}]")], "has no `metric.name`"),
-    ("no object", "", UNSCALED, &[hpa!("metrics: [{type: Object, object: {metric: {name: queue}, target: {type: Value, value: '1'}}}]")], "has no `describedObject.kind`"),
+    ("pods without a metric", "", UNSCALED, &[hpa!("metrics: [{type: Pods, pods: {metric: {}, target: {type: AverageValue, averageValue: '1'}}}]")], "required field `.spec.metrics[0].pods.metric.name`"),
+    ("no object", "", UNSCALED, &[hpa!("metrics: [{type: Object, object: {metric: {name: queue}, target: {type: Value, value: '1'}}}]")], "required field `.spec.metrics[0].object.describedObject`"),
     ("an object with two values", "", UNSCALED, &[hpa!("metrics: [{type: Object, object: {metric: {name: queue}, describedObject: {apiVersion: v1, kind: Service, name: chat}, target: {type: Value, value: '1', averageValue: '1'}}}]")], ""),
-    ("an external metric without a type of target", "", UNSCALED, &[hpa!("metrics: [{type: External, external: {metric: {name: queue}, target: {value: '1'}}}]")], "has no `target.type`"),
+    ("an external metric without a type of target", "", UNSCALED, &[hpa!("metrics: [{type: External, external: {metric: {name: queue}, target: {value: '1'}}}]")], "required field `.spec.metrics[0].external.target.type`"),
     ("an external metric with two values", "", UNSCALED, &[hpa!("metrics: [{type: External, external: {metric: {name: queue}, target: {type: Value, value: '1', averageValue: '1'}}}]")], "has both `value` and `averageValue`"),
     ("metrics of an older version", "", UNSCALED, &["autoscaling/v2beta2 HorizontalPodAutoscaler chat {spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, maxReplicas: 4, metrics: [{type: Pods, pods: {metric: {}}}]}}"], "!metric `pods`"),
     ("metrics without a target", "", UNSCALED, &["autoscaling/v2 HorizontalPodAutoscaler chat {spec: {maxReplicas: 4, metrics: [{type: Pods, pods: {metric: {}}}]}}"], "!metric `pods`"),
@@ -535,7 +538,7 @@ const KSERVE: &[Row] = &[
     ("few adapters in memory", "", "-", &[model!("uri: 'hf://example/chat-8B', lora: {maxCpuAdapters: 1, adapters: [{name: a, uri: 'hf://example/a'}, {name: b, uri: 'hf://example/b'}]}", "")], "`maxCpuAdapters` is 1, less than 2 adapters on devices"),
     ("enough adapters in memory", "", "-", &[model!("uri: 'hf://example/chat-8B', lora: {maxCpuAdapters: 2, adapters: [{name: a, uri: 'hf://example/a'}, {name: b, uri: 'hf://example/b'}]}", "")], "!maxCpuAdapters"),
     ("containers of other names", "", "-", &[llm!("parallelism: {data: 4, dataLocal: 2}, template: {containers: [{name: proxy}, {name: engine, image: vllm/vllm-openai:v0.33.0@DIGEST}]}, worker: {containers: [{name: worker, image: example.com/own:1@DIGEST, resources: {limits: {nvidia.com/gpu: 1}}}]}, prefill: {parallelism: {data: 4, dataLocal: 2}, template: {containers: [{name: prefill, image: vllm/vllm-openai:v0.33.0@DIGEST}]}, worker: {containers: [{name: more, image: vllm/vllm-openai:v0.33.0@DIGEST}]}}")], "container `engine` is not named `main`"),
-    ("a container of a preset", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceServiceConfig own {spec: {template: {containers: [{name: engine}]}}}", llm!("baseRefs: [{name: own}], template: {containers: [{name: engine, image: vllm/vllm-openai:v0.33.0@DIGEST}]}")], "!is not named"),
+    ("a container of a preset", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceServiceConfig own {spec: {template: {containers: [{name: engine}]}}}", llm!("baseRefs: [{name: own}], template: {containers: [{name: engine, image: vllm/vllm-openai:v0.33.0@DIGEST}]}")], "container `engine` is not named `main`"),
     ("a container of no preset", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceServiceConfig own {spec: {template: {containers: [{name: main}]}}}", llm!("baseRefs: [{name: own}], template: {containers: [{name: engine, image: vllm/vllm-openai:v0.33.0@DIGEST}]}")], "container `engine` is not named `main`"),
 ];
 
@@ -687,6 +690,96 @@ const TABLES: [&str; 4] = [
     "epp = { image = \"example.com/llm-d-router-endpoint-picker:v0.9.0@DIGEST\", flags = { drain-timeout = \"5s\" } }\n",
     "epp = { image = \"example.com/llm-d-router-endpoint-picker:v0.10.0@DIGEST\", flags = { drain-timeout = \"5s\" } }\n",
 ];
+
+const TRIGGER: &str = "keda.sh/v1alpha1 ScaledObject chat {spec: {scaleTargetRef: {name: chat}, triggers: [{type: prometheus, authenticationRef: {name: prometheus}, metadata: {query: 'sum(vllm:num_requests_waiting)', threshold: '5'}}]}}";
+const STORE: &str = "v1 ConfigMap store {data: {store.json: '{\"master\": \"cache.models:65432\", \"global_segment_size\": \"80GB\"}'}}";
+const STORED: &str =
+    "spec: {template: {spec: {volumes: [{name: store, configMap: {name: store}}]}}}";
+const MOUNTED: &str = "volumeMounts: [{name: store, mountPath: /etc/store}], env: [{name: MOONCAKE_CONFIG_PATH, value: /etc/store/store.json}]";
+const GPUS: &str = "resource.k8s.io/v1 ResourceClaimTemplate two {spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}}}";
+const CLAIMING: &str =
+    "spec: {template: {spec: {resourceClaims: [{name: gpus, resourceClaimTemplateName: two}]}}}";
+const CLAIMED: &str = "resources: {limits: {nvidia.com/gpu: null}, claims: [{name: gpus}]}";
+const FRONT: &str =
+    "v1 Service front {spec: {selector: {app: chat}, ports: [{port: 80, targetPort: 8000}]}}";
+const CLAIM: &str = "v1 PersistentVolumeClaim weights {spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}}";
+const ON_CLAIM: &str = "spec: {template: {spec: {volumes: [{name: weights, persistentVolumeClaim: {claimName: weights}}]}}}";
+
+/// Mistakes of operators: references between objects, texts that other programs read, and settings of pairs.
+#[rustfmt::skip]
+const PLANTED: &[Row] = &[
+    ("a priority that is near", "", "spec: {template: {spec: {priorityClassName: servin}}}", &["scheduling.k8s.io/v1 PriorityClass serving {value: 7}"], "but PriorityClass/serving is"),
+    ("a priority, and another one that nothing uses", "", "spec: {template: {spec: {priorityClassName: high}}}", &["scheduling.k8s.io/v1 PriorityClass serving {value: 7}"], "nothing uses PriorityClass/serving"),
+    ("a priority that exists", "", "spec: {template: {spec: {priorityClassName: serving}}}", &["scheduling.k8s.io/v1 PriorityClass serving {value: 7}"], ""),
+    ("a claim template of a domain", "", "spec: {template: {spec: {resourceClaims: [{name: domain, resourceClaimTemplateName: channels}]}}}", &["resource.nvidia.com/v1beta1 ComputeDomain chat {spec: {channel: {resourceClaimTemplate: {name: channel}}}}"], "but ResourceClaimTemplate/channel is"),
+    ("credentials of a trigger", "", UNSCALED, &[TRIGGER, "keda.sh/v1alpha1 TriggerAuthentication prom {spec: {}}"], "nothing uses TriggerAuthentication/prom"),
+    ("a key of credentials", "", "", &["keda.sh/v1alpha1 TriggerAuthentication prom {spec: {secretTargetRef: [{parameter: token, name: token, key: bearer}]}}", "v1 Secret token {stringData: {token: a}}"], "Secret/token has no key `bearer`"),
+    ("a certificate of a listener", "", "", &["gateway.networking.k8s.io/v1 Gateway web {spec: {gatewayClassName: istio, listeners: [{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: web}]}}]}}", "v1 Secret cert {type: kubernetes.io/tls, stringData: {tls.crt: a, tls.key: a}}"], "Secret/cert has its key `tls.crt`"),
+    ("a certificate of cert-manager", "", "", &["gateway.networking.k8s.io/v1 Gateway web {spec: {gatewayClassName: istio, listeners: [{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: web}]}}]}}", "v1 Secret cert {type: kubernetes.io/tls, stringData: {tls.crt: a, tls.key: a}}", "cert-manager.io/v1 Certificate web {spec: {secretName: web}}"], "!nothing uses"),
+    ("an account of a token", "", "", &["v1 Secret token {type: kubernetes.io/service-account-token, metadata: {annotations: {kubernetes.io/service-account.name: chats}}}", "v1 ServiceAccount chat {}"], "but ServiceAccount/chat is"),
+    ("a port of an Ingress", "", "", &[FRONT, "networking.k8s.io/v1 Ingress web {spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: front, port: {number: 8000}}}}]}}]}}"], "references port 8000 of Service/front"),
+    ("a Service of an Ingress", "", "", &[FRONT, "networking.k8s.io/v1 Ingress web {spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: fronts, port: {number: 80}}}}]}}]}}"], "but Service/front is"),
+    ("an Ingress", "", "", &[FRONT, "networking.k8s.io/v1 Ingress web {spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: front, port: {number: 80}}}}]}}]}}"], ""),
+    ("a number with a unit", "env: [{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: 20GB}]", "", &[], "`LMCACHE_MAX_LOCAL_CPU_SIZE` is not a number"),
+    ("Python for JSON", "env: [{name: LMCACHE_EXTRA_CONFIG, value: \"{'use_odirect': True}\"}]", "", &[], "`LMCACHE_EXTRA_CONFIG` is not JSON"),
+    ("JSON with a template", "env: [{name: LMCACHE_EXTRA_CONFIG, value: '{\"a\": \"{{ name }}\"}'}]", "", &[], ""),
+    ("a file of JSON", "", "", &["v1 ConfigMap store {data: {store.json: '{\"a\": 1,}'}}"], "`store.json` of ConfigMap/store is not JSON"),
+    ("a file with an address", MOUNTED, STORED, &[STORE, "v1 Service cache {spec: {selector: {app: cache}, ports: [{port: 65433}]}}"], "whose ports are 65433"),
+    ("a cache above the limit", MOUNTED, STORED, &[STORE], "80 GB of KV caches do not fit into the memory limit of 69 GB"),
+    ("a cache of a connector", vllm!(", '--kv-transfer-config={\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":99000000000}}'"), "", &[], "99 GB of KV caches"),
+    ("a cache of LMCache", "env: [{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '20'}]", "", &[], ""),
+    ("an address of another namespace", url!("http://cache.models.svc:80"), "", &["v1 Service cache {metadata: {namespace: caches}, spec: {selector: {app: cache}, ports: [{port: 80}]}}"], "is no Service of the manifests, but Service/cache is"),
+    ("a host of another release", "env: [{name: CACHE_HOST, value: a-cache-server}]", "", &["v1 Service b-cache-server {spec: {selector: {app: cache}, ports: [{port: 80}]}}"], "but Service/b-cache-server is"),
+    ("a policy between a pod and what it calls", url!("http://front:80"), "", &[FRONT, "networking.k8s.io/v1 NetworkPolicy chat {spec: {podSelector: {matchLabels: {app: chat}}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {matchLabels: {app: web}}}], ports: [{port: 8000}]}]}}"], "does not allow connections from Deployment/chat to port 8000"),
+    ("a cache beside the volume", "volumeMounts: [{name: weights, mountPath: /weights}], env: [{name: HF_HOME, value: /data}]", ON_CLAIM, &[CLAIM], "`HF_HOME` is `/data`, but the volume is at `/weights`"),
+    ("a cache on the volume", "volumeMounts: [{name: weights, mountPath: /weights}], env: [{name: HF_HOME, value: /weights/hf}]", ON_CLAIM, &[CLAIM], ""),
+    ("a cache beside a volume that has the model", "command: [vllm, serve, /weights/chat], volumeMounts: [{name: weights, mountPath: /weights}], env: [{name: HF_HOME, value: /data}]", ON_CLAIM, &[CLAIM], "!but the volume is at"),
+    ("weights in the container", "resources: {limits: {ephemeral-storage: 10Gi}}", "", &[], "does not fit into its container"),
+    ("devices of a claim", CLAIMED, CLAIMING, &[GPUS], "pods request 2 × GPUs of its claims, but their ranks use 1"),
+    ("devices of a claim for all ranks", concat!("resources: {limits: {nvidia.com/gpu: null}, claims: [{name: gpus}]}, ", vllm!(", --tensor-parallel-size=2")), CLAIMING, &[GPUS], ""),
+    ("ranks of a script that has other flags", "command: [bash, -c, 'vllm serve example/chat-8B --tensor-parallel-size 2 ${MORE}']", "", &[], "their ranks use 2"),
+    ("a command in the place of a parameter", "command: [sh, -c, 'echo starts;', vllm serve example/chat-8B]", "", &[], "without the arguments behind it"),
+    ("an end of options", "command: [bash, -c, --], args: [exec vllm serve example/chat-8B]", "", &[], ""),
+    ("a named port of another container", "", "spec: {template: {spec: {initContainers: [{name: proxy, image: example.com/proxy:1@DIGEST, restartPolicy: Always, livenessProbe: {tcpSocket: {port: htpp}}, ports: [{name: http, containerPort: 80}]}]}}}", &[], "livenessProbe uses port `htpp`"),
+    ("a socket of another port", "readinessProbe: {httpGet: null, tcpSocket: {port: 8080}}", "", &[], "readinessProbe uses port 8080"),
+    ("a deadline before the probe", "", "spec: {progressDeadlineSeconds: 300}", &[], "a rollout fails after 300 s, but pods may start for 600 s"),
+    ("a deadline behind the probe", "", "spec: {progressDeadlineSeconds: 900}", &[], ""),
+    ("a token that nothing reads", "env: [{name: HUGGINGFACE_TOKEN, value: a}]", "", &[], "`HUGGINGFACE_TOKEN` is read by nothing"),
+    ("a text that is too long for SGLang", "image: lmsysorg/sglang:v0.5.13@DIGEST, command: [python3, -m, sglang.launch_server, --host=0.0.0.0, --port=8000, --model-path=Qwen/Qwen3-32B, --context-length=131072], resources: {limits: {nvidia.com/gpu: 1}}", "", &[], "`--context-length` 131072 is more than the 40960 positions"),
+    ("a text that SGLang allows", "image: lmsysorg/sglang:v0.5.13@DIGEST, command: [python3, -m, sglang.launch_server, --host=0.0.0.0, --port=8000, --model-path=Qwen/Qwen3-32B, --context-length=131072], env: [{name: SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN, value: '1'}]", "", &[], "!positions"),
+    ("memory of GPUs that UCX does not move", concat!(vllm!(", '--kv-transfer-config={\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}'"), ", env: [{name: UCX_TLS, value: tcp}]"), "spec: {template: {metadata: {labels: {llm-d.ai/role: prefill}}}}", &["apps/v1 Deployment decode {spec: {selector: {matchLabels: {app: decode}}, template: {metadata: {labels: {app: decode, llm-d.ai/role: decode}}, spec: {containers: [{name: vllm, image: 'vllm/vllm-openai:v0.33.0@DIGEST', command: [vllm, serve, example/chat-8B, '--kv-transfer-config={\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}'], resources: {limits: {nvidia.com/gpu: 1, rdma/ib: 1}}}]}}}}"], "without memory of GPUs"),
+    ("a network of one of a pair", "", "spec: {template: {metadata: {labels: {llm-d.ai/role: prefill}}}}", &["apps/v1 Deployment decode {spec: {selector: {matchLabels: {app: decode}}, template: {metadata: {labels: {app: decode, llm-d.ai/role: decode}}, spec: {containers: [{name: vllm, image: 'vllm/vllm-openai:v0.33.0@DIGEST', command: [vllm, serve, example/chat-8B], resources: {limits: {nvidia.com/gpu: 1, rdma/ib: 1}}}]}}}}"], "pods of decode request rdma/ib, but those of prefill do not"),
+    ("embeddings of a consumer", vllm!(", '--ec-transfer-config={\"ec_connector\":\"ECCPUConnector\",\"ec_role\":\"ec_consumer\"}'"), "spec: {template: {metadata: {labels: {llm-d.ai/role: encode}}}}", &[], "encode pods have `ec_role` `ec_consumer`"),
+    ("embeddings of a producer", vllm!(", '--ec-transfer-config={\"ec_connector\":\"ECCPUConnector\",\"ec_role\":\"ec_producer\"}'"), "spec: {template: {metadata: {labels: {llm-d.ai/role: encode}}}}", &[], "!ec_role"),
+    ("a group that stays", "", "-", &["leaderworkerset.x-k8s.io/v1 LeaderWorkerSet chat {spec: {leaderWorkerTemplate: {size: 2, restartPolicy: None, workerTemplate: {spec: {containers: [{name: vllm, image: 'vllm/vllm-openai:v0.33.0@DIGEST', command: [vllm, serve, a/b]}]}}}}}"], "`restartPolicy` is None"),
+    ("a launch script", "command: [bash, -c, 'bash examples/multi-node-serving.sh head --ray_cluster_size=1; vllm serve example/chat-8B']", "", &[], "`multi-node-serving.sh` has no command `head`"),
+    ("a monitor of another namespace", "", "", &["monitoring.coreos.com/v1 PodMonitor chat {spec: {selector: {matchLabels: {app: chat}}, namespaceSelector: {matchNames: [default]}, podMetricsEndpoints: [{path: /metrics}]}}"], "PodMonitor/chat selects no pods"),
+    ("a monitor of this namespace", "ports: [{name: http, containerPort: 8000}]", "", &["monitoring.coreos.com/v1 PodMonitor chat {spec: {selector: {matchLabels: {app: chat}}, namespaceSelector: {matchNames: [models]}, podMetricsEndpoints: [{port: http, path: /metrics}]}}"], ""),
+    ("a number of a monitor", "", "", &["monitoring.coreos.com/v1 PodMonitor chat {spec: {selector: {matchLabels: {app: chat}}, podMetricsEndpoints: [{portNumber: 8300, path: /metrics}]}}"], "PodMonitor/chat targets port 8300, but the pods listen on 8000"),
+    ("a listener of other routes", "", "", &["gateway.networking.k8s.io/v1 Gateway web {spec: {gatewayClassName: istio, listeners: [{name: a, port: 80, protocol: HTTP, allowedRoutes: {kinds: [{kind: GRPCRoute}]}}]}}", FRONT, "gateway.networking.k8s.io/v1 HTTPRoute web {spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: front, port: 80}]}]}}"], "its listener has other kinds"),
+    ("a metric of another variant", "", UNSCALED, &["autoscaling/v2 HorizontalPodAutoscaler chat {spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, metrics: [{type: External, external: {metric: {name: wva_desired_replicas, selector: {matchLabels: {variant_name: old}}}, target: {type: AverageValue, averageValue: '1'}}}]}}"], "scales chat by the metric of variant `old`"),
+    ("a metric of the variant", "", UNSCALED, &["autoscaling/v2 HorizontalPodAutoscaler chat {spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, metrics: [{type: External, external: {metric: {name: wva_desired_replicas, selector: {matchLabels: {variant_name: chat}}}, target: {type: AverageValue, averageValue: '1'}}}]}}"], ""),
+    ("backends of a router", "", "", &["apps/v1 Deployment router {spec: {selector: {matchLabels: {app: router}}, template: {metadata: {labels: {app: router}}, spec: {containers: [{name: router, image: 'lmcache/lmstack-router:1@DIGEST', args: [--service-discovery, static]}]}}}}"], "needs `--static-backends`"),
+    ("models of a router", "", "", &["apps/v1 Deployment router {spec: {selector: {matchLabels: {app: router}}, template: {metadata: {labels: {app: router}}, spec: {containers: [{name: router, image: 'lmcache/lmstack-router:1@DIGEST', args: [--service-discovery, k8s, --k8s-namespace, models, --prefill-model-labels, chat-prefill]}]}}}}"], "`--prefill-model-labels` of Deployment/router selects no pods"),
+    ("a value of an annotation", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {metadata: {annotations: {serving.kserve.io/deploymentMode: Serverles}}, spec: {predictor: {containers: [{name: kserve-container, image: 'vllm/vllm-openai:v0.33.0@DIGEST', command: [vllm, serve, a/b]}]}}}"], "`serving.kserve.io/deploymentMode` is `Serverles`"),
+    ("devices of an annotation", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceService chat {metadata: {annotations: {serving.kserve.io/exp-dra-device-count: two, serving.kserve.io/exp-dra-container-name: vllm}}, spec: {model: {uri: 'hf://a/b'}, template: {containers: [{name: main}]}}}"], "has no container `vllm` for its devices"),
+    ("routes twice", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceService chat {spec: {model: {uri: 'hf://a/b'}, router: {route: {http: {refs: [{name: a}], spec: {hostnames: [a.example.com]}}}}, template: {containers: [{name: main}]}}}"], "`refs` and `spec` are both set"),
+    ("pods for all ranks", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceService chat {spec: {model: {uri: 'hf://a/b'}, parallelism: {data: 16, dataLocal: 8}, template: {containers: [{name: main}]}}}"], "16 ranks with 8 in a pod need `worker`"),
+    ("an instance of LMCache", "env: [{name: LMCACHE_LMCACHE_INSTANCE_ID, value: one}]", "", &[], "`LMCACHE_LMCACHE_INSTANCE_ID` is `one` in all replicas"),
+    ("an instance of LMCache of one replica", "env: [{name: LMCACHE_LMCACHE_INSTANCE_ID, value: one}]", "spec: {replicas: 1}", &[], ""),
+    ("a disabled runtime", "", "-", &["serving.kserve.io/v1alpha1 ServingRuntime own {spec: {disabled: true, supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: 'vllm/vllm-openai:v0.33.0@DIGEST', args: [--model=/mnt/models, --port=8080], ports: [{containerPort: 8080}]}]}}", "serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {model: {runtime: own, modelFormat: {name: vLLM}, storageUri: 'hf://a/b'}}}}"], "runtime `own` is disabled"),
+    ("a port of a runtime", "", "-", &["serving.kserve.io/v1alpha1 ServingRuntime own {spec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: 'vllm/vllm-openai:v0.33.0@DIGEST', args: [--model=/mnt/models, --port=8000], ports: [{containerPort: 8080}]}]}}", "serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {model: {runtime: own, modelFormat: {name: vLLM}, storageUri: 'hf://a/b'}}}}"], "KServe sends requests to port 8080, but the engine listens on 8000"),
+    ("a metric of another class", "", "-", &["serving.kserve.io/v1beta1 InferenceService chat {metadata: {annotations: {serving.kserve.io/autoscalerClass: hpa}}, spec: {predictor: {scaleMetric: concurrency, model: {modelFormat: {name: vLLM}, args: [--tensor-parallel-size=1], storageUri: 'hf://a/b'}}}}"], "`scaleMetric` is `concurrency`, which the class `hpa` does not have"),
+    ("a key of a storage", "", "-", &["v1 Secret storage-config {stringData: {minio: '{}'}}", "serving.kserve.io/v1beta1 InferenceService chat {spec: {predictor: {model: {modelFormat: {name: vLLM}, args: [--tensor-parallel-size=1], storage: {key: mini, path: a}}}}}"], "Secret/storage-config has no key `mini`"),
+    ("an encoder without a connector", "", "spec: {template: {metadata: {labels: {llm-d.ai/role: encode}}}}", &[POOL, SERVICE, PICKER, "apps/v1 Deployment decode {spec: {selector: {matchLabels: {app: chat}}, template: {metadata: {labels: {app: chat, llm-d.ai/role: decode}}, spec: {initContainers: [{name: routing-proxy, image: 'ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.9.0@DIGEST', restartPolicy: Always, args: [--port=8000, --vllm-port=8200, --secure-proxy=false]}], containers: [{name: vllm, image: 'vllm/vllm-openai:v0.33.0@DIGEST', command: [vllm, serve, example/chat-8B, --port=8200]}]}}}}"], "sidecar has no `--ec-connector`"),
+    ("claims of devices of an old version", "", "", &["resource.k8s.io/v1 ResourceClaimTemplate own {spec: {spec: {devices: {requests: [{name: gpu, exactly: {count: 2}}]}}}}"], "required field `.spec.spec.devices.requests[0].exactly.deviceClassName`"),
+    ("a field of a template", "", "-", &["serving.kserve.io/v1alpha2 LLMInferenceServiceConfig chat {spec: {template: {containers: [{name: main, image: 'vllm/vllm-openai:v0.33.0@DIGEST', args: ['--served-model-name={{ .Spec.Model.name }}']}]}}}", "serving.kserve.io/v1alpha2 LLMInferenceService chat {spec: {model: {uri: 'hf://a/b'}, baseRefs: [{name: chat}], template: {containers: [{name: main}]}}}"], "template `.Spec.Model.name` is no field of a service"),
+];
+
+#[test]
+fn planted() {
+    insta::assert_snapshot!(checked(PLANTED));
+}
 
 #[test]
 fn adapters() {

@@ -285,7 +285,7 @@ pub(super) fn rows() -> Vec<Row> {
     }
 
     // Scripts.
-    let stray = ("serving-engine-flags", "is a command of its own");
+    let stray = ("serving-engine-flags", "as a command: the one before it has ended");
     let empty = ("serving-engine-flags", "`$SEATS` is empty: nothing sets it");
     for (about, lines, expected) in [
         ("two lines", "--seed 1 \\\n  --max-num-seqs 8\n# --host a \\", sound),
@@ -321,8 +321,8 @@ pub(super) fn rows() -> Vec<Row> {
     row("a policy without a port", none(), none(), policy(health, &none(), &json!({"requestPath": "/health"})), sound);
     row("a target elsewhere", none(), none(), policy(backend, &json!({"name": "others"}), &none()), sound);
     row("an import", none(), none(), policy(health, &json!({"kind": "ServiceImport"}), &none()), sound);
-    row("a misspelt target", none(), none(), policy(backend, &json!({"name": "chatt"}), &none()), of_gateway("which does not exist"));
-    row("another kind of target", none(), none(), policy(health, &json!({"kind": "InferencePool"}), &none()), of_gateway("which does not exist"));
+    row("a misspelt target", none(), none(), policy(backend, &json!({"name": "chatt"}), &none()), of_gateway("which is not in the manifests"));
+    row("another kind of target", none(), none(), policy(health, &json!({"kind": "InferencePool"}), &none()), of_gateway("which is not in the manifests"));
     row("another port", none(), none(), policy(health, &none(), &check("/health", 9003)), of_gateway("uses port 9003, but Deployment/chat listens on 8000"));
     row("another path", none(), none(), policy(health, &none(), &check("/healthz", 8000)), of_gateway("uses path `/healthz`, which vLLM does not serve"));
 

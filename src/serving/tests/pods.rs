@@ -1494,8 +1494,8 @@ fn rows() -> Vec<Row> {
             none(),
             unscaled(),
             counted(&json!({"type": "AverageValue", "value": "5"})),
-            "serving-autoscaler",
-            "without `averageValue`",
+            "serving-pod",
+            "has no `averageValue`",
         ),
         (
             "an average value",
@@ -1600,7 +1600,14 @@ fn rows() -> Vec<Row> {
             "asks for them",
         ),
         ("metrics", sglang(&["--enable-metrics"]), none(), monitor(8000), "", ""),
-        ("metrics of another port", sglang(&[]), none(), monitor(9000), "", ""),
+        (
+            "metrics of another port",
+            sglang(&[]),
+            none(),
+            monitor(9000),
+            "serving-selector",
+            "targets port 9000",
+        ),
         // KServe on Knative.
         ("two ports", none(), none(), predictor("Serverless"), "serving-kserve", "have 2 ports"),
         ("two ports of a Deployment", none(), none(), predictor("Standard"), "", ""),

@@ -175,7 +175,7 @@ pub(super) fn rows() -> Vec<Row> {
     row("a port of the Service", to(none()), sound);
     row("another port", to(json!({"port": 8001})), wrong("references port 8001 of Service/chat"));
     row("no port", to(json!({"port": null})), wrong("backend Service/chat of HTTPRoute/chat has no port"));
-    row("a Service that is not there", to(json!({"name": "chatt"})), wrong("references Service/chatt, which does not exist"));
+    row("a Service that is not there", to(json!({"name": "chatt"})), wrong("references Service/chatt, which is not in the manifests, but Service/"));
     row("a Service of other manifests", to(json!({"name": "frontend"})), sound);
     row("a Service of a template", to(json!({"name": "chat${N}"})), sound);
     row("a kind of other projects", to(json!({"kind": "Import", "name": "chatt"})), sound);
@@ -187,7 +187,7 @@ pub(super) fn rows() -> Vec<Row> {
             _ => {}
         }
     }
-    row("a pool as a Service", all, wrong("references Service/large, but InferencePool/large exists"));
+    row("a pool as a Service", all, wrong("references Service/large, which is not in the manifests, but InferencePool/large is"));
     let mut without_ports = to(none());
     without_ports[0]["spec"]["ports"] = json!([]);
     row("a Service without ports", without_ports, ("serving-pod", "Service/chat has no ports"));

@@ -266,7 +266,9 @@ pub(crate) fn script(container: &Json, part: Part, size: u32, budget: &Budget) -
 pub(crate) fn script_at(words: &[String]) -> Option<usize> {
     // `-c`, also behind other letters: `-ec`, `-lc`.
     let option = words.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
-    Some(option.filter(|_| is_shell(words))? + 1)
+    let at = option.filter(|_| is_shell(words))? + 1;
+    // It ends the options.
+    Some(at + usize::from(words.get(at).is_some_and(|word| word == "--")))
 }
 
 /// Returns true if a command starts a shell.

@@ -160,8 +160,17 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
 /// Keys of ConfigMaps and Secrets, which become file names in volumes.
 ///
 /// Server: `data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric
-/// characters, '-', '_' or '.'`.
+/// characters, '-', '_' or '.'`, `data[tls.key]: Required value`.
 fn keys(faults: &mut Faults<'_>) {
+    let has = |key: &str| {
+        ["data", "stringData"].iter().any(|field| faults.object.at(&[field, key]).is_some())
+    };
+    let said = faults.object.at(&["type"]).and_then(Value::as_str);
+    let is_tls = said == Some("kubernetes.io/tls");
+    let missing = ["tls.crt", "tls.key"].into_iter().find(|key| is_tls && !has(key));
+    if let Some(key) = missing {
+        faults.add(".data", format!("has type kubernetes.io/tls without key `{key}`"));
+    }
     for field in ["data", "binaryData", "stringData"] {
         let entries = faults.object.root.get(field).and_then(Value::as_map);
         for key in entries.into_iter().flat_map(Map::keys) {
@@ -262,12 +271,41 @@ fn autoscaler(faults: &mut Faults<'_>) {
         let what = format!("has maxReplicas {most}, below minReplicas {least}");
         faults.add(".spec.maxReplicas", what);
     }
+    let metrics = list(faults.object.at(&["spec", "metrics"]));
+    let mut kinds = metrics.iter().filter_map(|metric| text(metric, "type"));
+    let counts_requests = kinds.any(|kind| matches!(kind, "Object" | "External"));
+    if bound("minReplicas") == Some(0) && !counts_requests {
+        faults.add(".spec.minReplicas", "has minReplicas 0 without a metric of Object or External");
+    }
+
+    for (index, metric) in metrics.iter().enumerate() {
+        for (key, values, has_one) in TARGETS {
+            let Some(target) = metric.at(&[key, "target"]) else { continue };
+            let said = values.iter().filter(|value| target.get(value).is_some()).count();
+            let what = match said {
+                0 => format!("has no `{}`", values.join("` or `")),
+                2 if has_one => format!("has both `{}`", values.join("` and `")),
+                _ => continue,
+            };
+            faults.add(format!(".spec.metrics[{index}].{key}.target"), what);
+        }
+    }
 }
+
+/// Values of targets of metrics, of which each needs one, and true if it may not have both.
+const TARGETS: [(&str, &[&str], bool); 5] = [
+    ("resource", &["averageUtilization", "averageValue"], true),
+    ("containerResource", &["averageUtilization", "averageValue"], true),
+    ("pods", &["averageValue"], true),
+    ("object", &["value", "averageValue"], false),
+    ("external", &["value", "averageValue"], true),
+];
 
 /// Checks the strategy of a Deployment.
 ///
 /// Server: `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is
 /// 'Recreate'`, `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`,
+/// `….maxSurge: Invalid value: "100": a valid percent string must be a numeric string followed by an ending '%'`,
 /// `spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds`.
 fn strategy(faults: &mut Faults<'_>) {
     let spec = faults.object.root.get("spec").unwrap_or(&Value::Null);
@@ -285,6 +323,14 @@ fn strategy(faults: &mut Faults<'_>) {
             integer(rolling.get(key)) == Some(0) || text(rolling, key) == Some("0%")
         })
     };
+    let is_no_share = |key: &&&str| {
+        let said = rolling.and_then(|rolling| text(rolling, key));
+        said.is_some_and(|said| said.strip_suffix('%').is_none_or(|n| n.parse::<u32>().is_err()))
+    };
+    if let Some(key) = ["maxSurge", "maxUnavailable"].iter().find(is_no_share) {
+        let path = format!(".spec.strategy.rollingUpdate.{key}");
+        faults.add(path, format!("has {key} that is neither a number nor a percentage"));
+    }
     if rolling.is_some() && text(strategy, "type") == Some("Recreate") {
         faults.add(".spec.strategy.rollingUpdate", "has strategy Recreate with `rollingUpdate`");
     } else if is_zero("maxSurge") && is_zero("maxUnavailable") {
