@@ -32,10 +32,8 @@ fn cargo(
     arguments: &[&str],
     crates: &[String],
 ) -> Result<Vec<Json>, String> {
-    // Tests of the suite, of `diff` and of `check-serving` run thousands of times, and the program is
-    // compiled once. Other unit tests are short.
-    let slow = [WORKSPACE, "--package=bundle2chart-diff", "--package=bundle2chart-serving"];
-    let is_slow = crates.iter().any(|of| slow.contains(&of.as_str()));
+    // Tests of the suite run thousands of times, and the program is compiled once. Unit tests are short.
+    let is_slow = crates == [WORKSPACE];
     let output = Command::new("cargo")
         .args(arguments)
         .args(crates)
