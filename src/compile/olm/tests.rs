@@ -222,7 +222,10 @@ fn operators_that_read_operator_conditions_get_the_name_of_theirs() {
         rules: [{apiGroups: [''], resources: [configmaps], verbs: [get]}]
       - serviceAccountName: widget-operator
         rules:
-        - {apiGroups: [operators.coreos.com], resources: [operatorconditions], verbs: [get]}
+        - {apiGroups: [operators.coreos.com], resources: [operatorconditions, other], verbs: [get]}
+      clusterPermissions:
+      - serviceAccountName: widget-operator
+        rules: [{apiGroups: ['*'], resources: [operatorconditions/status], verbs: [get]}]
       deployments:
       - name: widget-operator
         spec:
@@ -564,11 +567,11 @@ fn certificates_have_the_issuer_of_the_configuration() {
 /// Objects of a bundle with errors are the shipped ones, which have faults of their own.
 #[test]
 fn a_bundle_with_errors_has_its_shipped_objects() {
-    let (objects, found) = lowered(&[&csv(DEPLOYMENT), &shipped()], &config());
-    let (valid, _) =
-        lowered(&[&csv(&format!("{ALL_NAMESPACES}{DEPLOYMENT}")), &shipped()], &config());
-    assert_eq!((objects.len(), found.len()), (9, 1));
-    assert!(valid.len() > 9);
+    let csv = csv(&format!("{ALL_NAMESPACES}{DEPLOYMENT}"));
+    let lost = csv.replacen("name: widget-operator\n", "name: Lost\n", 1);
+    let [valid, wrong] = [&csv, &lost].map(|csv| lowered(&[csv, &shipped()], &config()));
+    assert_eq!((wrong.0.len(), wrong.1.len()), (9, 1));
+    assert!(valid.0.len() > 9);
 }
 
 /// Each way to get certificates: annotations and CA bundles for the clients, mounts for the servers. A
@@ -595,6 +598,11 @@ fn objects_with_certificates_of_each_provider() {
         let unit = lower(&mut bundle, &config, NAMESPACE, &mut Diagnostics::new());
         for value in unit.values {
             shown += &format!("  {}\n", value.path);
+        }
+        // The names in generated certificates are in expressions.
+        for secret in unit.objects.iter().filter(|object| object.kind() == "Secret") {
+            let key = secret.at(&["data", "tls.key"]);
+            shown += &format!("  {} {key:?}\n", secret.name());
         }
         for object in objects {
             let kind = object["kind"].as_str().unwrap_or_default();

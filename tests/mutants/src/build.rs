@@ -99,7 +99,8 @@ pub fn check(
 }
 
 /// Returns the mutants of the line of an error, from which the type of a variable is inferred; or else
-/// the statements between its places that a mutant leaves out, such as a `return` after a move.
+/// the statements between its places that a mutant leaves out, such as a `return` after a move; or else
+/// all of the next lines.
 fn mutants_near(
     tree: &Path,
     all: &BTreeMap<PathBuf, Vec<Site>>,
@@ -123,7 +124,14 @@ fn mutants_near(
     let same = spans.iter().filter(|other| other["file_name"] == span["file_name"]).map(byte);
     let (first, last) = (same.clone().min().unwrap_or_default(), same.max().unwrap_or_default());
     let is_statement = |site: &&Site| text[site.added.clone()].starts_with("if !");
-    within(first, last).filter(is_statement).map(|site| site.id).collect()
+    let between: Vec<usize> =
+        within(first, last).filter(is_statement).map(|site| site.id).collect();
+    if !between.is_empty() {
+        return between;
+    }
+    // A closure that a mutant further down calls.
+    let end = text[offset..].match_indices('\n').nth(40).map_or(text.len(), |(at, _)| offset + at);
+    within(start, end).map(|site| site.id).collect()
 }
 
 fn mutants_at(tree: &Path, all: &BTreeMap<PathBuf, Vec<Site>>, span: &Json) -> Vec<usize> {
