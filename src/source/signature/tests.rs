@@ -55,7 +55,7 @@ struct Memory {
     blobs: HashMap<Digest, Vec<u8>>,
     attached: Vec<(Digest, Attachment, Descriptor)>,
     limits: Limits,
-    /// What is attached cannot be listed.
+    /// Lists of attached manifests are errors.
     fails: bool,
 }
 
