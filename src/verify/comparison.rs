@@ -112,9 +112,10 @@ fn first_difference(built: &[u8], found: &[u8]) -> (usize, Option<Texts>) {
 fn is_secret(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     text.lines().any(|line| {
-        let plain: String = line.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+        let is_plain = |c: &char| !c.is_whitespace() && !matches!(c, '"' | '\'');
+        let plain: String = line.chars().filter(is_plain).collect();
         // By words: templates are no YAML, and of a SecretStore, too, only a line is not shown.
-        plain.contains("kind:Secret") || plain.contains("kind:'Secret'")
+        plain.contains("kind:Secret")
     })
 }
 
@@ -176,7 +177,9 @@ mod tests {
     #[test]
     fn long_lines_are_cut_where_they_are_long() {
         let line = |length: usize| "x".repeat(length);
-        assert_eq!(excerpt(&line(EXCERPT), 0), line(EXCERPT));
+        for start in [0, BEFORE + 1] {
+            assert_eq!(excerpt(&line(EXCERPT), start), line(EXCERPT));
+        }
         assert_eq!(excerpt(&line(EXCERPT + 1), 0), format!("{}…", line(EXCERPT)));
         assert_eq!(excerpt(&line(EXCERPT + 1), BEFORE), format!("{}…", line(EXCERPT)));
         assert_eq!(excerpt(&line(EXCERPT + 1), BEFORE + 1), format!("…{}", line(EXCERPT)));
@@ -197,8 +200,13 @@ mod tests {
 
     #[test]
     fn data_of_secrets_and_bytes_are_not_shown() {
-        for kind in ["kind: Secret", "kind: \"Secret\"", "kind: 'Secret'", "{\"kind\": \"Secret\"}"]
-        {
+        for kind in [
+            "kind: Secret",
+            "kind: \"Secret\"",
+            "kind: 'Secret'",
+            "{\"kind\": \"Secret\"}",
+            "- {'kind' : 'Secret'}",
+        ] {
             let (built, found) = (format!("{kind}\na: 1\n"), format!("{kind}\na: aHVudGVyMg==\n"));
             assert_eq!(texts(&built, &found), (2, None), "{kind}");
             assert_eq!(texts("kind: ConfigMap\n", &found).1, None, "{kind}");

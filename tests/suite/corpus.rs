@@ -4,6 +4,7 @@
 //! The data is not part of the project: it lies in `../shared` next to a checkout, or where
 //! `BUNDLE2CHART_SHARED` says. Without it the test says so and passes.
 
+use crate::lossless::{lost, objects};
 use crate::support::helm::Helm;
 use crate::support::offline;
 use crate::support::parallel::in_parallel;
@@ -46,11 +47,11 @@ const INVALID: &[&str] = &[
 ];
 
 /// The outcome for a bundle.
-struct Outcome {
+pub(crate) struct Outcome {
     /// The objects of its chart, or the codes of its errors.
     objects: Result<usize, Vec<Code>>,
     /// Faults of the chart.
-    wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
     /// Codes of warnings and notes.
     said: Vec<Code>,
     /// Deployments and accounts whose keys of values are not their names.
@@ -77,7 +78,7 @@ fn every_bundle() {
         bundles.iter().map(|(_, folder)| folder).enumerate().collect();
     let outcomes = in_parallel(&numbered, |(index, folder)| {
         let next = bundles.get(index + 1).and_then(|(_, next)| next.parent());
-        judge(&helm, folder, next != folder.parent())
+        judge(&helm, folder, "", next != folder.parent())
     });
     let refused: BTreeMap<_, _> = REFUSED.iter().copied().collect();
     let mut said: BTreeMap<&str, usize> = BTreeMap::new();
@@ -123,11 +124,11 @@ fn every_bundle() {
 }
 
 /// Builds the chart of a bundle folder as a person would, and looks at it.
-fn judge(helm: &Helm, bundle: &Path, is_newest: bool) -> Outcome {
+pub(crate) fn judge(helm: &Helm, bundle: &Path, settings: &str, is_newest: bool) -> Outcome {
     let temporary = TempDir::new().expect("a folder");
     let file = temporary.path().join("bundles.toml");
     let path = serde_json::to_string(bundle).expect("UTF-8"); // spelled alike in TOML
-    let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n");
+    let text = format!("[[bundle]]\nname = \"operator\"\npath = {path}\n{settings}");
     std::fs::write(&file, text).expect("bundles.toml");
     let mut diagnostics = Diagnostics::new();
     let config = Config::read(&file, &mut diagnostics);
@@ -167,6 +168,7 @@ fn judge(helm: &Helm, bundle: &Path, is_newest: bool) -> Outcome {
         }
         found.extend(documents(&run.stdout));
     }
+    outcome.wrong.extend(lost(&objects(bundle), &found));
     let limits = Limits::default();
     let (bundle, mut found_again) = (&config.bundles[0], Diagnostics::new());
     let files = source::fetch(&bundle.source, &config.base, &[], &limits, &mut found_again);

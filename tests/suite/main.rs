@@ -43,6 +43,7 @@ mod hostile_strings;
 mod images;
 mod jq;
 mod lints;
+mod lossless;
 mod maas;
 mod memory;
 mod migrate;

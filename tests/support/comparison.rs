@@ -432,7 +432,7 @@ fn amount(quantity: &Json) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-fn hollow(value: &Json) -> bool {
+pub(crate) fn hollow(value: &Json) -> bool {
     match value {
         Json::Null => true,
         Json::String(text) => text.is_empty(),

@@ -44,7 +44,7 @@ pub(crate) const DEVIATIONS: [Deviation; 30] = [
     },
     Deviation {
         name: "no-server-fields",
-        what: "`metadata.creationTimestamp: null` and an empty `status` are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and similar defaults are not added, except `replicas: 1`, which is a chart value; quantities, null (as in `annotations: null`), empty lists and maps, `false`, 0 and `\"\"` are kept as written. An empty `affinity` is omitted, because it is a chart value.",
+        what: "`metadata.creationTimestamp: null` and an empty `status` are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and similar defaults are not added, except `replicas: 1`, which is a chart value; quantities, null (as in `annotations: null`), empty lists and maps, `false`, 0 and `\"\"` are kept as written. An empty `affinity`, `nodeSelector` or `resources` is omitted, because they are chart values.",
         why: "OLM's typed round trip adds and drops these. They are equivalent for the API server.",
     },
     Deviation {

@@ -19,7 +19,8 @@ pub(super) fn chart(
     with_examples: bool,
 ) -> String {
     let csv = description.bundle.map(|bundle| &bundle.csv);
-    let of_csv = |key: &str| csv.map(|csv| csv.spec_text(key)).filter(|text| !text.is_empty());
+    let of_csv =
+        |key: &str| csv.map(|csv| csv.spec_text(key)).filter(|text| !text.trim().is_empty());
     let name = description.bundle.map_or(&description.config.name, |bundle| &bundle.package);
     let title = of_csv("displayName").unwrap_or(name);
     let what = match (part, csv) {

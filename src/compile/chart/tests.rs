@@ -467,9 +467,15 @@ fn metadata_has_what_is_valid() {
         (icon, ""),
         ("image/svg+xml", "text/html"),
         ("image/svg+xml", "image/svg xml"),
+        ("image/svg+xml", "text/image/svg"),
+        ("mediatype:", "type:"),
+        ("base64data:", "data:"),
+        ("icon: [", "icon: [{base64data: AAAA, mediatype: image/png}, "),
         ("https://widgets.example.com", "http://widgets.example.com"),
         ("https://git.example.com", "javascript:a"),
+        ("https://git.example.com", "javascript:https://a"),
         ("  displayName: Widget Operator\n", ""),
+        ("displayName: Widget Operator", "displayName: ' '"),
         ("v1.30.1", "'1.29'"),
         ("v1.30.1", "1.29.0-rc.1"),
         ("maturity: deprecated", "maturity: stable"),
@@ -493,6 +499,9 @@ fn metadata_has_what_is_valid() {
         writeln!(seen, "==> {keys}\n{}", changed_lines(&plain, &metadata_of(keys, CSV))).unwrap();
     }
     insta::assert_snapshot!(seen);
+    let blank = CSV.replacen("displayName: Widget Operator", "displayName: ' '", 1);
+    let readme = text(&of_bundle("", &blank).pop().unwrap(), "README.md");
+    assert_eq!(readme.lines().find(|line| line.starts_with("# ")), Some("# widgets"));
     for level in ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Auto Pilot"] {
         assert!(metadata_of("", &CSV.replacen("Deep Insights", level, 1)).contains(level));
     }
@@ -636,6 +645,7 @@ fn locks_of_dependencies() {
             ("sha256:", "sha256:0"),
             ("crds", "other"),
             ("digest", "more: 1\ndigest"),
+            ("digest", "more: \"generated: 1\"\ndigest"),
         ] {
             assert!(!is_written_by_helm(&lock.replacen(from, to, 1)), "{from}");
         }
@@ -837,4 +847,8 @@ fn gates_find_their_objects() {
         let expected = (in_chart, namespace.to_owned());
         assert_eq!(found(keys, &object(api, kind, metadata)), expected, "{keys} {kind} {metadata}");
     }
+    let two = ["far", "other"].map(|namespace| {
+        object("apps/v1", "Deployment", &format!("name: a, namespace: {namespace}"))
+    });
+    assert_eq!(found("", &two.join("\n---\n")), (true, "far".to_owned()));
 }

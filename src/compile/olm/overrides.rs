@@ -189,6 +189,9 @@ mod tests {
         let expected = json!({"annotations": {"owner": "vendor", "team": "widgets"}});
         assert_eq!(deployment["metadata"], expected);
         assert_eq!(deployment["spec"]["template"]["metadata"], expected);
+
+        let config = PodConfig { node_selector: Some(json!({})), ..PodConfig::default() };
+        assert_eq!(applied(&config, &json!({}), &json!({}))["metadata"], json!({}));
     }
 
     /// Tests every setting of a subscription: fields of pods and containers are replaced by name,
@@ -224,7 +227,7 @@ mod tests {
                     "name": "manager",
                     "env": [named("LEVEL", "info"), named("KEPT", "1")],
                     "envFrom": [own],
-                    "volumeMounts": [mount("/old")],
+                    "volumeMounts": [mount("/first"), mount("/old")],
                     "resources": {"limits": {"cpu": "1"}},
                 },
                 {"name": "proxy"},
@@ -244,7 +247,7 @@ mod tests {
                         "name": "manager",
                         "env": [named("LEVEL", "debug"), named("KEPT", "1"), named("NEW", "1")],
                         "envFrom": [own, added],
-                        "volumeMounts": [mount("/new"), mount("/again")],
+                        "volumeMounts": [mount("/first"), mount("/new"), mount("/again")],
                         "resources": resources,
                     },
                     {

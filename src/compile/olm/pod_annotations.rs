@@ -111,7 +111,12 @@ mod tests {
         ] {
             assert!(is_descriptive(key), "{key}");
         }
-        for key in ["olm.targetNamespaces", "description.example.com", "prometheus.io/scrape"] {
+        for key in [
+            "olm.targetNamespaces",
+            "description.example.com",
+            "prometheus.io/scrape",
+            "a.operators.openshift.io/b",
+        ] {
             assert!(!is_descriptive(key), "{key}");
         }
     }

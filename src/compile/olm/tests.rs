@@ -1,8 +1,8 @@
 use super::*;
 use crate::bundle::{load, locate, sample};
-use crate::config::{CertificateProvider, Watch};
+use crate::config::{CertificateProvider, Issuer, Watch};
 use crate::diag::{SourceText, Span};
-use crate::ir::{Expr, Release};
+use crate::ir::{Expr, Object, Release};
 use crate::kinds::{supported_kinds, supported_scope};
 use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
@@ -222,7 +222,10 @@ fn operators_that_read_operator_conditions_get_the_name_of_theirs() {
         rules: [{apiGroups: [''], resources: [configmaps], verbs: [get]}]
       - serviceAccountName: widget-operator
         rules:
-        - {apiGroups: [operators.coreos.com], resources: [operatorconditions], verbs: [get]}
+        - {apiGroups: [operators.coreos.com], resources: [operatorconditions, other], verbs: [get]}
+      clusterPermissions:
+      - serviceAccountName: widget-operator
+        rules: [{apiGroups: ['*'], resources: [operatorconditions/status], verbs: [get]}]
       deployments:
       - name: widget-operator
         spec:
@@ -258,6 +261,7 @@ fn kinds_of_one_version_are_served_by_one_port() {
         let spec = format!(
             "  apiservicedefinitions:
     owned:
+    - {{group: a.example.com, version: v1, name: widgets, deploymentName: widget-operator}}
     - {{group: example.com, version: v1, name: widgets, deploymentName: widget-operator}}
     - {{group: example.com, version: v1, name: gadgets, deploymentName: widget-operator, containerPort: {port}}}
 "
@@ -267,7 +271,7 @@ fn kinds_of_one_version_are_served_by_one_port() {
     assert!(services(443).is_empty());
     assert_eq!(
         services(5443),
-        ["0.yaml:10 the owned APIService `v1.example.com` is served by port 443 of \
+        ["0.yaml:11 the owned APIService `v1.example.com` is served by port 443 of \
             `widget-operator` for `widgets`, but by port 5443 of `widget-operator` for `gadgets`; \
             the last one is used, as in OLM"]
     );
@@ -352,10 +356,11 @@ fn names_of_csvs_have_at_most_63_characters() {
 fn owned_crds_have_the_kind_and_version_of_the_csv() {
     let owned = |fields: &str| {
         let spec = format!(
-            "  customresourcedefinitions:\n    owned: [{{name: widgets.example.com{fields}}}]\n"
+            "  customresourcedefinitions:\n    owned: [{{name: a.example.com}}, \
+             {{name: widgets.example.com{fields}}}]\n"
         );
         let csv = csv(&format!("{ALL_NAMESPACES}{spec}"));
-        messages(&[&csv, &crd("widgets.example.com", "")])
+        messages(&[&csv, &crd("a.example.com", ""), &crd("widgets.example.com", "")])
     };
     for fields in ["", ", kind: Widget", ", version: v1", ", kind: Widget, version: v1"] {
         assert_eq!(owned(fields), [""; 0], "{fields}");
@@ -368,6 +373,32 @@ fn owned_crds_have_the_kind_and_version_of_the_csv() {
         owned(", kind: Widget, version: v2"),
         ["0.yaml:8 the CSV owns version v2 of `widgets.example.com`, but the CRD has v1"]
     );
+}
+
+/// A conversion webhook is that of the CRDs that it names.
+#[test]
+fn conversion_webhooks_have_their_crds() {
+    let names = ["gadgets.example.com", "plain.example.com", "widgets.example.com"];
+    let owned = names.map(|name| format!("    - {{name: {name}}}\n")).concat();
+    let webhook = |kind: &str, name: &str, crds: &str| {
+        format!(
+            "  - {{type: {kind}, generateName: {name}.example.com, deploymentName: widget-operator, \
+             admissionReviewVersions: [v1], sideEffects: None, conversionCRDs: [{crds}]}}\n"
+        )
+    };
+    let conversion = webhook("ConversionWebhook", "c", &format!("{}, {}", names[0], names[2]));
+    let spec = format!(
+        "  customresourcedefinitions:\n    owned:\n{owned}  webhookdefinitions:\n{}{conversion}",
+        webhook("MutatingAdmissionWebhook", "m", names[1])
+    );
+    let crds = names.map(|name| crd(name, ""));
+    let csv = csv(&format!("{ALL_NAMESPACES}{spec}{DEPLOYMENT}"));
+    let (objects, found) = lowered(&[&csv, &crds[0], &crds[1], &crds[2]], &config());
+    assert_eq!(found, [""; 0]);
+    let crds = of_kind(&objects, "CustomResourceDefinition").into_iter();
+    let converted = crds.filter(|crd| crd["spec"].get("conversion").is_some());
+    let converted: Vec<&Json> = converted.map(|crd| &crd["metadata"]["name"]).collect();
+    assert_eq!(converted, [names[0], names[2]]);
 }
 
 /// An operator with what real bundles have: webhooks of two Deployments, an aggregated API server,
@@ -389,7 +420,7 @@ spec:
   apiservicedefinitions:
     owned:
     - {group: metrics.example.com, version: v1, kind: Use, name: uses, deploymentName: metrics.api, containerPort: 5443}
-    - {group: tokens.example.com, version: v1, kind: Token, name: tokens, deploymentName: tokens}
+    - {group: tokens.example.com, version: v1, kind: Token, name: tokens, deploymentName: tokens2}
   webhookdefinitions:
   - type: ValidatingAdmissionWebhook
     generateName: vwidgets.example.com
@@ -406,9 +437,10 @@ spec:
     reinvocationPolicy: Never
     rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]
   - type: MutatingAdmissionWebhook
-    generateName: mwidgets.example.com
+    generateName: mwidgets.example.com-
     deploymentName: widget-operator
     containerPort: 443
+    failurePolicy: null
     admissionReviewVersions: [v1]
     sideEffects: None
     reinvocationPolicy: IfNeeded
@@ -428,6 +460,7 @@ spec:
       - {serviceAccountName: widget-operator, rules: [{apiGroups: [apps], resources: [deployments], verbs: [list]}]}
       - {serviceAccountName: shipped, rules: [{apiGroups: [apps], resources: [replicasets], verbs: [list]}]}
       deployments:
+      - {name: plain, spec: {}}
       - name: widget-operator
         label: {app: widget}
         spec:
@@ -439,6 +472,8 @@ spec:
               volumes: [{name: old, secret: {secretName: old}}, {name: kept, emptyDir: {}}]
               initContainers:
               - {name: first, image: a, volumeMounts: [{name: early, mountPath: /apiserver.local.config/certificates}]}
+              - {name: both, image: a, volumeMounts: [{name: early, mountPath: /apiserver.local.config/certificates/}, {name: old, mountPath: /tmp/k8s-webhook-server/serving-certs/}]}
+              - {name: neither, image: a}
               containers:
               - {name: manager, image: a, volumeMounts: [{name: old, mountPath: /tmp/k8s-webhook-server/serving-certs/}, {name: kept, mountPath: /kept}]}
       - name: metrics.api
@@ -447,7 +482,7 @@ spec:
           template:
             metadata: {labels: {app: metrics}}
             spec: {serviceAccountName: metrics, containers: [{name: api, image: a}]}
-      - {name: tokens, spec: {}}
+      - {name: tokens2, spec: {}}
 ";
 
 /// Returns shipped objects with the names of what is made for [`OPERATOR`].
@@ -461,6 +496,7 @@ fn shipped() -> String {
         (rbac, "ClusterRoleBinding", "widget-operator-rolebinding-2"),
         ("v1", "ConfigMap", "widget-operator-role-3"),
         ("v1", "ConfigMap", "widget-operator"),
+        ("v1", "ConfigMap", "widget-operator-service"),
     ];
     let object = |(api, kind, name): (&str, &str, &str)| {
         format!("{{apiVersion: {api}, kind: {kind}, metadata: {{name: {name}}}}}\n---\n")
@@ -479,6 +515,63 @@ fn objects_of_an_operator() {
     let (objects, found) = lowered(&manifests, &config);
     let objects: Vec<String> = objects.iter().map(|object| format!("{object}\n")).collect();
     insta::assert_snapshot!(format!("{}\n{}", found.join("\n"), objects.concat()));
+}
+
+/// A CRD that the bundle does not ship, or whose name has no group, has no roles.
+#[test]
+fn aggregated_roles_are_those_of_shipped_crds() {
+    let names = ["lost.example.com", "plain", "widgets.example.com", "gadgets.example.com"];
+    let owned = names.map(|name| format!("{{name: {name}, version: v1, kind: Widget}}"));
+    let spec = format!("  customresourcedefinitions: {{owned: [{}]}}\n", owned.join(", "));
+    let (bundle, _) = bundle(&[&csv(&format!("{ALL_NAMESPACES}{spec}"))]);
+    let crds = names[1..].iter().map(|name| crd(name, "")).collect::<Vec<_>>().join("---\n");
+    let crds = crate::passes::sample::bundle(&crds).objects;
+    let roles = aggregate::roles(&bundle, &crds);
+    let roles: Vec<&str> = roles.iter().map(Object::name).collect();
+    let expected = ["widgets", "gadgets"].map(|plural| {
+        ["admin", "edit", "view", "crdview"].map(|role| format!("{plural}.example.com-v1-{role}"))
+    });
+    assert_eq!(roles, expected.concat());
+}
+
+#[test]
+fn roles_are_named_after_the_chart_and_the_account() {
+    for (account, expected) in [
+        ("controller", "widgets-controller"),
+        ("widgets-controller", "widgets-controller"),
+        ("the-widgets-controller", "the-widgets-controller"),
+    ] {
+        assert_eq!(rbac::role_base("widgets", account), expected);
+    }
+}
+
+/// An issuer of the configuration is in place of a self-signed one.
+#[test]
+fn certificates_have_the_issuer_of_the_configuration() {
+    let issuers = |issuer: Option<Issuer>| {
+        let mut config = config();
+        config.operator.issuer = issuer;
+        let (objects, _) = lowered(&[OPERATOR, &crd("widgets.example.com", "")], &config);
+        let certificates = of_kind(&objects, "Certificate");
+        let issuers = certificates.iter().map(|object| object["spec"]["issuerRef"].clone());
+        (issuers.collect::<Vec<_>>(), of_kind(&objects, "Issuer").len())
+    };
+    let (own, count) = issuers(None);
+    assert_eq!((own.len(), count), (3, 3));
+    let [name, kind] = ["ca", "ClusterIssuer"].map(str::to_owned);
+    let issuer = Issuer { name, kind, group: Some("example.com".to_owned()) };
+    let configured = json!({"name": "ca", "kind": "ClusterIssuer", "group": "example.com"});
+    assert_eq!(issuers(Some(issuer)), (vec![configured; 3], 0));
+}
+
+/// Objects of a bundle with errors are the shipped ones, which have faults of their own.
+#[test]
+fn a_bundle_with_errors_has_its_shipped_objects() {
+    let csv = csv(&format!("{ALL_NAMESPACES}{DEPLOYMENT}"));
+    let lost = csv.replacen("name: widget-operator\n", "name: Lost\n", 1);
+    let [valid, wrong] = [&csv, &lost].map(|csv| lowered(&[csv, &shipped()], &config()));
+    assert_eq!((wrong.0.len(), wrong.1.len()), (9, 1));
+    assert!(valid.0.len() > 9);
 }
 
 /// Each way to get certificates: annotations and CA bundles for the clients, mounts for the servers. A
@@ -501,6 +594,16 @@ fn objects_with_certificates_of_each_provider() {
         config.operator.certificates = Some(provider);
         let (objects, _) = lowered(&[OPERATOR, &crd], &config);
         shown += &format!("{provider:?}:\n");
+        let (mut bundle, _) = bundle(&[OPERATOR, &crd]);
+        let unit = lower(&mut bundle, &config, NAMESPACE, &mut Diagnostics::new());
+        for value in unit.values {
+            shown += &format!("  {}\n", value.path);
+        }
+        // The names in generated certificates are in expressions.
+        for secret in unit.objects.iter().filter(|object| object.kind() == "Secret") {
+            let key = secret.at(&["data", "tls.key"]);
+            shown += &format!("  {} {key:?}\n", secret.name());
+        }
         for object in objects {
             let kind = object["kind"].as_str().unwrap_or_default();
             let spec = match kind {
@@ -637,7 +740,7 @@ fn faults_of_bundles() {
             webhook(
                 "ConversionWebhook",
                 "widget-operator",
-                ", conversionCRDs: [widgets.example.com, other.example.com]"
+                ", conversionCRDs: [other.example.com, widgets.example.com]"
             ),
             webhook(
                 "ConversionWebhook",
@@ -668,6 +771,21 @@ fn faults_of_bundles() {
         (
             "webhook of no deployment",
             vec![rest(&webhooks(&[webhook(validating, "lost", ", sideEffects: None")]))],
+        ),
+        (
+            "second webhook of no deployment",
+            vec![served(&webhooks(&[
+                webhook(validating, "widget-operator", ", sideEffects: None"),
+                webhook("MutatingAdmissionWebhook", "lost", ", sideEffects: None"),
+            ]))],
+        ),
+        (
+            "conversion webhook with rules",
+            vec![served(&webhooks(&[webhook(
+                "ConversionWebhook",
+                "widget-operator",
+                ", rules: [{apiGroups: ['*'], resources: ['*']}]",
+            )]))],
         ),
         (
             "APIService of another deployment",
@@ -716,7 +834,10 @@ fn faults_of_bundles() {
             "digit before a Service",
             vec![rest(&format!(
                 "{}{}",
-                webhooks(&[webhook(validating, "7.widgets", ", sideEffects: None")]),
+                webhooks(&[
+                    webhook(validating, "7.widgets", ", sideEffects: None"),
+                    webhook("MutatingAdmissionWebhook", "7.widgets", ", sideEffects: None"),
+                ]),
                 deployment("7.widgets")
             ))],
         ),
@@ -737,7 +858,14 @@ fn faults_of_bundles() {
         ("a CRD three times", vec![rest(&owned("")), crd.clone(), crd.clone(), crd.clone()]),
         ("no CRD", vec![rest(&owned(""))]),
         ("CRD of v1beta1", vec![rest(""), crd.replace("k8s.io/v1", "k8s.io/v1beta1")]),
-        ("CRD without versions", vec![rest(&owned(", version: v1")), no_versions]),
+        (
+            "CRD without versions after another",
+            vec![
+                rest(&owned(", version: v1")),
+                crd.replace("name: widgets.example.com", "name: a.example.com"),
+                no_versions,
+            ],
+        ),
         ("CRD that keeps unknown fields", vec![served(&converts), keeps_unknown]),
         (
             "forbidden rules",

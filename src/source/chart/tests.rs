@@ -127,6 +127,13 @@ fn packages_are_read_as_helm_reads_them() {
         ("Chart.yaml of a subchart", Archive::new().file("a/b/Chart.yaml", CHART).packed()),
         ("Chart.yaml without a directory", Archive::new().file("Chart.yaml", CHART).packed()),
         ("a directory", chart().with("widgets/a/", "", kind(EntryType::Directory)).packed()),
+        (
+            "a directory before a file",
+            chart()
+                .with("widgets/b/", "", kind(EntryType::Directory))
+                .file("widgets/a", "")
+                .packed(),
+        ),
         ("a global header", chart().with("pax", "", kind(EntryType::XGlobalHeader)).packed()),
         ("a link", chart().with("widgets/a", "", kind(EntryType::Symlink)).packed()),
         (
@@ -298,7 +305,9 @@ fn documents_and_values_are_utf_8() {
         })
     };
     let json = serde_json::json!({"a": 1});
-    assert_eq!(documents(b"---\n---\na: 1\n---\nnull\n"), Ok(vec![json]));
+    assert_eq!(documents(b"---\n---\na: 1\n---\nnull\n"), Ok(vec![json.clone()]));
+    let two = tree(&[("Chart.yaml", "a: 1\n---\na: 2\n")]);
+    assert_eq!(metadata(&two), Ok(json));
     assert_eq!(
         documents(b"\xff"),
         Err(

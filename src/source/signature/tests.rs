@@ -55,6 +55,8 @@ struct Memory {
     blobs: HashMap<Digest, Vec<u8>>,
     attached: Vec<(Digest, Attachment, Descriptor)>,
     limits: Limits,
+    /// Lists of attached manifests are errors.
+    fails: bool,
 }
 
 impl Memory {
@@ -133,6 +135,9 @@ impl Blobs for Memory {
     }
 
     fn signatures(&self, of: &Digest, attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
+        if self.fails {
+            return Err(failure(Code::RegistryFailed, "the registry fails", "try again"));
+        }
         let own = self.attached.iter().filter(|(image, how, _)| image == of && *how == attachment);
         Ok(own.map(|(.., manifest)| manifest.clone()).collect())
     }
@@ -166,8 +171,12 @@ type Recorded = Option<(Signature, Option<String>)>;
 
 /// Returns what is said about an image.
 fn verified(tables: &str, memory: &Memory, root: &Descriptor, recorded: Recorded) -> String {
-    let (key, roots) = (pem(1), Keyless::read().0["roots"][0].to_string());
-    let files = [("vendor.pem", key.as_bytes()), ("roots.json", roots.as_bytes())];
+    let (keys, roots) = ([pem(1), pem(2)], Keyless::read().0["roots"][0].to_string());
+    let files = [
+        ("vendor.pem", keys[0].as_bytes()),
+        ("second.pem", keys[1].as_bytes()),
+        ("roots.json", roots.as_bytes()),
+    ];
     let (resolver, _base) = resolver(tables, &files);
     let (signature, index) = recorded.unzip();
     let digest = root.digest().to_string();
@@ -227,6 +236,17 @@ fn signatures_of_images() {
     memory.attach(&image, Attachment::Referrers, &layers);
     show("in the third layer of a referrer", &memory, &image, None);
 
+    let two = VENDOR.replace("\"]\n", "\", \"second.pem\"]\n");
+    for seed in 1..=3 {
+        let shown_two = verified(&two, &with(&|it| drop(by(it, seed))), &image, None);
+        show(
+            &format!("with two keys, {shown_two}\n  and with one"),
+            &with(&|it| drop(by(it, seed))),
+            &image,
+            None,
+        );
+    }
+
     // An image and its index are the same image.
     show("of the platform", &with(&|it| drop(by(it, 1))), &index, None);
     let mut memory = bare.clone();
@@ -239,6 +259,18 @@ fn signatures_of_images() {
     };
     show("of the index it was picked from", &memory, &image, locked(&nothing, &index));
     show("of an index without it", &memory, &other, locked(&nothing, &index));
+    let mut failing = index.clone();
+    failing.set_digest(Digest::from_str(&format!("sha256:{}", "f".repeat(64))).unwrap());
+    show("of an index in a registry that fails", &memory, &image, locked(&nothing, &failing));
+    let mut both = memory.clone();
+    let larger = both.index(&[other.clone(), image.clone()]);
+    let layer_of_larger = both.signed(&larger, 1);
+    both.attach(&larger, Attachment::Tag, &[layer_of_larger]);
+    show("of an index of two", &both, &image, locked(&nothing, &larger));
+    by(&mut both, 1);
+    show("of the image and its index", &both, &image, locked(&nothing, &larger));
+    both.fails = true;
+    show("of a registry that fails", &both, &image, None);
     show("of no index", &memory, &image, locked(&nothing, &other));
     show("of an index that is gone", &with(&|_| ()), &image, locked(&nothing, &layer));
 
@@ -284,6 +316,26 @@ fn signatures_of_images() {
     let mut memory = bare.clone();
     memory.attached.push((image.digest().clone(), Attachment::Tag, index.clone()));
     show("an index", &memory, &image, None);
+
+    let statement = json!({
+        "_type": STATEMENT_TYPE,
+        "subject": [{"digest": {"sha256": image.digest().digest()}}],
+        "predicateType": SIGNATURE_PREDICATE,
+    });
+    let bundle = signed(&statement.to_string(), 1).to_string();
+    for media_type in [format!("{BUNDLE_TYPE}.v0.3+json"), format!("a/{BUNDLE_TYPE}")] {
+        let mut memory = bare.clone();
+        let layer = memory.add(&media_type, bundle.as_bytes());
+        memory.attach(&image, Attachment::Referrers, std::slice::from_ref(&layer));
+        show(&format!("a layer of {media_type}"), &memory, &image, None);
+        memory.blobs.remove(layer.digest());
+        show(&format!("an absent layer of {media_type}"), &memory, &image, None);
+    }
+    let mut memory = bare.clone();
+    let layer_of_image = memory.signed(&image, 1);
+    memory.blobs.remove(layer_of_image.digest());
+    memory.attach(&image, Attachment::Tag, &[layer_of_image]);
+    show("an absent payload", &memory, &image, None);
 
     // Anyone may attach some.
     for invalid in [MOST_SIGNATURES - 1, MOST_SIGNATURES] {
@@ -403,6 +455,7 @@ fn artifact_types_of_signatures() {
         ("application/vnd.dev.sigstore.bundle.v0.3+json", true),
         ("application/vnd.oci.empty.v1+json", true),
         ("application/spdx+json", false),
+        ("a/application/vnd.dev.sigstore.bundle.v0.3+json", false),
     ] {
         assert_eq!(may_have_signatures(artifact_type), expected, "{artifact_type}");
     }
@@ -467,6 +520,9 @@ impl Keyless {
         let simple = simple_signing::verify(&payload, &annotations, &digest, &reference, signers);
         let bundle = bundle::verify(signature["bundle"].to_string().as_bytes(), &digest, signers);
         let told = |signer: Result<Option<Signer>, Rejection>| match signer {
+            Ok(Some(Signer::Identity { identity, issuer })) => {
+                format!("signed by {identity} of {issuer}")
+            }
             Ok(Some(signer)) => format!("signed by {}", signer.short()),
             Ok(None) => "no signature".to_owned(),
             Err(rejection) => rejection.describe(),
@@ -719,6 +775,15 @@ fn bundles_that_are_signatures() {
         (
             "another digest",
             signed(&statement(json!({"subject": [{"digest": {"sha512": hex}}]})), 1),
+        ),
+        (
+            "other digests",
+            signed(
+                &statement(
+                    json!({"subject": [{"digest": {"sha512": hex}}, {"digest": {"sha384": hex}}]}),
+                ),
+                1,
+            ),
         ),
         (
             "one of several digests",

@@ -98,6 +98,8 @@ impl Project {
     /// Returns a report or errors without what depends on the machine and the release.
     fn shown(&self, verified: Option<&Verification>, found: &Diagnostics) -> String {
         let mut shown = verified.map(|verified| text(verified).to_string()).unwrap_or_default();
+        // JSON has the reasons also without differences.
+        assert!(verified.is_none_or(|it| it.differences.is_empty() == it.reasons.is_empty()));
         for found in found.iter() {
             let (place, hint) = (found.place.file.as_deref(), found.hint.as_deref());
             let (place, hint) = (place.unwrap_or_default(), hint.unwrap_or_default());
@@ -228,6 +230,7 @@ fn charts_and_what_was_done_to_them() {
     // What is no chart, or not one of this configuration.
     show("no such chart", "gadgets", &none);
     show("no archive", "./bundles.toml", &none);
+    show("a path with a scheme in it", "./oci://settings", &none);
     show("a file that is too large", "large.tgz", &|project| {
         let file = fs::File::create(project.path("large.tgz")).unwrap();
         file.set_len(CHART_BYTES + 1).unwrap();

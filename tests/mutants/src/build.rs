@@ -32,10 +32,8 @@ fn cargo(
     arguments: &[&str],
     crates: &[String],
 ) -> Result<Vec<Json>, String> {
-    // Tests of the suite, of `diff` and of `check-serving` run thousands of times, and the program is
-    // compiled once. Other unit tests are short.
-    let slow = [WORKSPACE, "--package=bundle2chart-diff", "--package=bundle2chart-serving"];
-    let is_slow = crates.iter().any(|of| slow.contains(&of.as_str()));
+    // Tests of the suite run thousands of times, and the program is compiled once. Unit tests are short.
+    let is_slow = crates == [WORKSPACE];
     let output = Command::new("cargo")
         .args(arguments)
         .args(crates)
@@ -57,14 +55,14 @@ fn cargo(
 /// that wrote the place of the error, or else the innermost mutant around it.
 ///
 /// # Errors
-/// An error is at no mutant.
+/// No error is at a mutant.
 pub fn check(
     tree: &Path,
     work: &Path,
     sites: &BTreeMap<PathBuf, Vec<Site>>,
     crates: &[String],
 ) -> Result<BTreeMap<usize, String>, String> {
-    let mut unviable = BTreeMap::new();
+    let (mut unviable, mut elsewhere) = (BTreeMap::new(), None);
     for message in cargo(tree, work, &["check", "--lib"], crates)? {
         let message = &message["message"];
         if message["level"] != "error" {
@@ -80,21 +78,69 @@ pub fn check(
             spans.flat_map(|span| mutants_at(tree, sites, span)).collect()
         };
         // A value that was moved is used elsewhere: the mutant is at a note.
-        let found = Some(at(true)).filter(|found| !found.is_empty()).unwrap_or_else(|| at(false));
+        let mut found =
+            Some(at(true)).filter(|found| !found.is_empty()).unwrap_or_else(|| at(false));
         if found.is_empty() {
-            let rendered = message["rendered"].as_str().unwrap_or(text);
-            return Err(format!("the instrumented sources do not compile: {rendered}"));
+            found = spans.iter().flat_map(|span| mutants_near(tree, sites, span, spans)).collect();
+        }
+        if found.is_empty() {
+            let rendered = message["rendered"].as_str().unwrap_or(text).to_owned();
+            elsewhere.get_or_insert(rendered);
         }
         for id in found {
             unviable.entry(id).or_insert_with(|| text.to_owned());
         }
     }
-    Ok(unviable)
+    // An error elsewhere can be the consequence of one that is at a mutant.
+    match elsewhere.filter(|_| unviable.is_empty()) {
+        Some(error) => Err(format!("the instrumented sources do not compile: {error}")),
+        None => Ok(unviable),
+    }
 }
 
-fn mutants_at(tree: &Path, sites: &BTreeMap<PathBuf, Vec<Site>>, span: &Json) -> Vec<usize> {
+/// Returns the mutants of the line of an error, from which the type of a variable is inferred; or else
+/// the statements between its places that a mutant leaves out, such as a `return` after a move; or else
+/// all of the next lines.
+fn mutants_near(
+    tree: &Path,
+    all: &BTreeMap<PathBuf, Vec<Site>>,
+    span: &Json,
+    spans: &[Json],
+) -> Vec<usize> {
     let path = tree.join(span["file_name"].as_str().unwrap_or_default());
-    let sites = sites.get(&path).map(Vec::as_slice).unwrap_or_default();
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let sites = all.get(&path).map(Vec::as_slice).unwrap_or_default();
+    let byte = |span: &Json| span["byte_start"].as_u64().map_or(0, |byte| byte as usize);
+    let offset = byte(span).min(text.len());
+    let start = text[..offset].rfind('\n').unwrap_or_default();
+    let end = text[offset..].find('\n').map_or(text.len(), |length| offset + length);
+    let within = |start: usize, end: usize| {
+        sites.iter().filter(move |site| start <= site.added.start && site.added.end <= end)
+    };
+    let in_line: Vec<usize> = within(start, end).map(|site| site.id).collect();
+    if !in_line.is_empty() {
+        return in_line;
+    }
+    let same = spans.iter().filter(|other| other["file_name"] == span["file_name"]).map(byte);
+    let (first, last) = (same.clone().min().unwrap_or_default(), same.max().unwrap_or_default());
+    let is_statement = |site: &&Site| text[site.added.clone()].starts_with("if !");
+    let between: Vec<usize> =
+        within(first, last).filter(is_statement).map(|site| site.id).collect();
+    if !between.is_empty() {
+        return between;
+    }
+    // A closure that a mutant further down calls.
+    let end = text[offset..].match_indices('\n').nth(40).map_or(text.len(), |(at, _)| offset + at);
+    within(start, end).map(|site| site.id).collect()
+}
+
+fn mutants_at(tree: &Path, all: &BTreeMap<PathBuf, Vec<Site>>, span: &Json) -> Vec<usize> {
+    let path = tree.join(span["file_name"].as_str().unwrap_or_default());
+    let Some(sites) = all.get(&path) else {
+        // In the macro of a library: where it is called.
+        let call = &span["expansion"]["span"];
+        return if call.is_object() { mutants_at(tree, all, call) } else { Vec::new() };
+    };
     let byte = |key: &str| span[key].as_u64().map_or(0, |byte| byte as usize);
     let (start, end) = (byte("byte_start"), byte("byte_end"));
     let inside = sites.iter().filter(|s| s.added.start < end && start < s.added.end);

@@ -243,7 +243,7 @@ fn position(at: LineColumn) -> Position {
 }
 
 /// Returns true if a condition declares variables, so that it cannot be in parentheses.
-fn has_let(expression: &syn::Expr) -> bool {
+pub fn has_let(expression: &syn::Expr) -> bool {
     match expression {
         syn::Expr::Let(_) => true,
         syn::Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
@@ -283,11 +283,18 @@ impl<'a> Visit<'a> for Writer<'_> {
     fn visit_expr_match(&mut self, node: &'a syn::ExprMatch) {
         visit::visit_expr_match(self, node);
         let catches_all = |arm: &syn::Arm| {
-            arm.guard.is_none() && matches!(&arm.pat, syn::Pat::Wild(_) | syn::Pat::Ident(_))
+            // `None` is a name, too.
+            let is_variable = |name: &syn::Ident| name.to_string().starts_with(char::is_lowercase);
+            arm.guard.is_none()
+                && match &arm.pat {
+                    syn::Pat::Wild(_) => true,
+                    syn::Pat::Ident(pattern) => is_variable(&pattern.ident),
+                    _ => false,
+                }
         };
-        let is_complete = node.arms.iter().any(catches_all);
-        for arm in &node.arms {
-            self.arm(arm, is_complete);
+        for (at, arm) in node.arms.iter().enumerate() {
+            let mut others = node.arms.iter().enumerate().filter(|(other, _)| *other != at);
+            self.arm(arm, others.any(|(_, other)| catches_all(other)));
         }
     }
 

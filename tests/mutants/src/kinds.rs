@@ -4,6 +4,8 @@
 //! A constant cannot call the switch: its mutants are branches where the same file uses it, with a
 //! second constant.
 
+mod exchanges;
+
 use crate::list::{Branch, Function, Mutant, Position, Span};
 use std::collections::BTreeMap;
 use syn::spanned::Spanned as _;
@@ -68,6 +70,8 @@ struct Finder<'f> {
     uses: BTreeMap<String, Vec<Span>>,
     /// Mutants of constants, with the name of the constant.
     of_constants: Vec<(usize, String)>,
+    /// The longest chain of method calls by its start.
+    chains: BTreeMap<usize, proc_macro2::Span>,
     found: Vec<Mutant>,
 }
 
@@ -380,6 +384,7 @@ impl<'a> Visit<'a> for Finder<'_> {
     }
 
     fn visit_expr_if(&mut self, node: &'a syn::ExprIf) {
+        self.condition(node);
         if node.else_branch.is_none() {
             self.tail(&node.then_branch);
         }
@@ -396,7 +401,46 @@ impl<'a> Visit<'a> for Finder<'_> {
         visit::visit_expr_while(self, node);
     }
 
+    fn visit_expr_call(&mut self, node: &'a syn::ExprCall) {
+        self.call(node);
+        visit::visit_expr_call(self, node);
+    }
+
+    fn visit_expr_try(&mut self, node: &'a syn::ExprTry) {
+        self.question(node);
+        visit::visit_expr_try(self, node);
+    }
+
+    fn visit_expr_range(&mut self, node: &'a syn::ExprRange) {
+        self.range(node);
+        visit::visit_expr_range(self, node);
+    }
+
+    fn visit_expr_match(&mut self, node: &'a syn::ExprMatch) {
+        self.arms(node);
+        visit::visit_expr_match(self, node);
+    }
+
+    fn visit_field_value(&mut self, node: &'a syn::FieldValue) {
+        self.field(node);
+        visit::visit_field_value(self, node);
+    }
+
+    fn visit_expr_continue(&mut self, node: &'a syn::ExprContinue) {
+        self.exchange("Loop", "replace continue with break", node.span(), "break");
+    }
+
+    fn visit_expr_break(&mut self, node: &'a syn::ExprBreak) {
+        if node.label.is_none() && node.expr.is_none() {
+            self.exchange("Loop", "replace break with continue", node.span(), "continue");
+        }
+        visit::visit_expr_break(self, node);
+    }
+
     fn visit_expr_method_call(&mut self, node: &'a syn::ExprMethodCall) {
+        let span = node.span();
+        self.chains.entry(span.byte_range().start).or_insert(span);
+        self.method_call(node);
         // The text of `expect` is for what never happens.
         if node.method == "expect" {
             self.visit_expr(&node.receiver);
@@ -431,6 +475,7 @@ impl<'a> Visit<'a> for Finder<'_> {
         if node.mac.path.is_ident("format") {
             let new = "String::from(\"mutated\")";
             self.literal(node.span(), &excerpt(node.span()), "\"mutated\"", new);
+            self.template(node);
         }
         visit::visit_expr_macro(self, node);
     }
@@ -454,12 +499,20 @@ impl<'a> Visit<'a> for Finder<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    /// Returns each mutant of a source without its place: the change, and the source with its branch.
+    /// Kinds that are no exchanges.
+    const KINDS: [&str; 4] = ["Operand", "Statement", "Literal", "Row"];
+
     fn found(text: &str) -> Vec<(String, Option<String>)> {
-        let found = mutants("src/model/a.rs", text).expect("a source");
+        branches(text, |kind| KINDS.contains(&kind))
+    }
+
+    /// Returns each mutant of a source without its place: the change, and the source with its branch.
+    pub fn branches(text: &str, is_kind: fn(&str) -> bool) -> Vec<(String, Option<String>)> {
+        let mut found = mutants("src/model/a.rs", text).expect("a source");
+        found.retain(|mutant| is_kind(&mutant.genre));
         let change = |name: &str| name.splitn(4, ':').nth(3).expect("a change").trim().to_owned();
         let mutant = |mutant: Mutant| {
             assert_eq!((mutant.span.start.line, mutant.span.end.line), (1, 1));
@@ -563,7 +616,10 @@ mod tests {
     fn constants_are_changed_where_they_are_used() {
         let text = "const A: &[u8] = &[7, /* b */ 9]; fn f() { a(A) }";
         let mutants = mutants("src/model/a.rs", text).expect("a source");
-        let mutants: Vec<Mutant> = mutants.into_iter().filter(|m| m.genre != "Statement").collect();
+        let mutants: Vec<Mutant> = mutants
+            .into_iter()
+            .filter(|m| m.genre != "Statement" && KINDS.contains(&m.genre.as_str()))
+            .collect();
         let written: Vec<String> = (0..mutants.len())
             .map(|id| crate::instrument::file(text, &[id], &mutants).expect("a source").text)
             .collect();
@@ -624,7 +680,8 @@ fn result() -> String {
     text
 }
 "#;
-        let mutants = mutants("src/model/a.rs", text).expect("a source");
+        let mut mutants = mutants("src/model/a.rs", text).expect("a source");
+        mutants.retain(|mutant| KINDS.contains(&mutant.genre.as_str()));
         let ids: Vec<usize> = (0..mutants.len()).collect();
         let done = crate::instrument::file(text, &ids, &mutants).expect("a source");
         assert!(done.unviable.is_empty());
@@ -650,7 +707,7 @@ fn result() -> String {
         let missed = mutants.iter().zip(&ids).filter(|(_, id)| run(&id.to_string()) == usual);
         let missed: Vec<&str> = missed.map(|(mutant, _)| mutant.name.as_str()).collect();
         assert_eq!(missed, [""; 0]);
-        for genre in ["Operand", "Statement", "Literal", "Row"] {
+        for genre in KINDS {
             assert!(mutants.iter().any(|mutant| mutant.genre == genre));
         }
         std::fs::remove_dir_all(&folder).expect("removed");

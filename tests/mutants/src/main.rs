@@ -29,6 +29,7 @@ catches. Fails if there is one that is not in tests/mutants/accepted.txt, or if 
 caught.
 
   --folder FOLDER   sources to change, such as src/yaml (the core); can be repeated
+  --kind KIND       such as Method, Arm or Literal (all kinds); can be repeated
   --since REVISION  only lines that changed since REVISION
   --lib             only the unit tests of the crates of these sources, in a few minutes
   --list            only print the mutants
@@ -41,6 +42,7 @@ const CORE: [&str; 4] = ["src/bundle", "src/compile/olm", "src/compile/passes", 
 /// Arguments of the program.
 struct Arguments {
     folders: Vec<String>,
+    kinds: Vec<String>,
     since: Option<String>,
     only_unit_tests: bool,
     list: bool,
@@ -61,6 +63,7 @@ fn arguments() -> Option<Arguments> {
     let mut work = None;
     let mut arguments = Arguments {
         folders: Vec::new(),
+        kinds: Vec::new(),
         since: None,
         only_unit_tests: false,
         list: false,
@@ -77,6 +80,7 @@ fn arguments() -> Option<Arguments> {
             // Tests run in folders of their own.
             "--work" => work = Some(std::path::absolute(words.next()?).ok()?),
             "--folder" => arguments.folders.push(words.next()?),
+            "--kind" => arguments.kinds.push(words.next()?),
             "--since" => arguments.since = Some(words.next()?),
             "--lib" => arguments.only_unit_tests = true,
             "--list" => arguments.list = true,
@@ -108,8 +112,9 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     }
     let mutants = list::mutants(&root, &files)?;
     let is_selected = |mutant: &list::Mutant| {
-        let names = &arguments.names;
-        (names.is_empty() || names.iter().any(|part| mutant.name.contains(part)))
+        let Arguments { kinds, names, .. } = arguments;
+        (kinds.is_empty() || kinds.contains(&mutant.genre))
+            && (names.is_empty() || names.iter().any(|part| mutant.name.contains(part)))
             && since.as_ref().is_none_or(|lines| lines.touch(mutant))
     };
     if arguments.list {
@@ -138,8 +143,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             }
             found => unviable.extend(found),
         }
+        unviable::write(&arguments.work, &root, &mutants, &unviable)?;
     };
-    unviable::write(&arguments.work, &root, &mutants, &unviable)?;
 
     let selected: Vec<usize> = (0..mutants.len())
         .filter(|id| !unviable.contains_key(id) && is_selected(&mutants[*id]))
@@ -151,7 +156,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let reached = tests::reached(&programs, &arguments.work, arguments.jobs)?;
     let outcomes = tests::outcomes(&mutants, &selected, &reached, arguments.budget, arguments.jobs);
     let listed = accepted::of(&accepted, &mutants);
-    let is_whole = arguments.names.is_empty() && since.is_none();
+    let is_whole = arguments.names.is_empty() && arguments.kinds.is_empty() && since.is_none();
     report::print(&mutants, &outcomes, &unviable, &listed, is_whole);
     let are_all_kinds = mutants.iter().any(|mutant| !mutant.is_own);
     let errors = accepted::errors(&accepted, &mutants, &files, are_all_kinds, &outcomes);

@@ -101,3 +101,45 @@ fn algorithm(scheme: SigningScheme) -> Result<&'static dyn VerificationAlgorithm
         other => return Err(Error::UnsupportedAlgorithm(format!("{other:?}"))),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each word of a scheme is in the name of *ring*'s algorithm.
+    #[test]
+    fn schemes_have_the_algorithm_of_their_name() {
+        for scheme in [
+            SigningScheme::EcdsaP256Sha256,
+            SigningScheme::EcdsaP256Sha384,
+            SigningScheme::EcdsaP384Sha256,
+            SigningScheme::EcdsaP384Sha384,
+            SigningScheme::Ed25519,
+            SigningScheme::RsaPssSha256,
+            SigningScheme::RsaPssSha384,
+            SigningScheme::RsaPssSha512,
+            SigningScheme::RsaPkcs1Sha256,
+            SigningScheme::RsaPkcs1Sha384,
+            SigningScheme::RsaPkcs1Sha512,
+        ] {
+            let name = format!("{:?}", algorithm(scheme).expect("an algorithm")).to_uppercase();
+            let scheme = format!("{scheme:?}");
+            let starts = scheme.match_indices(char::is_uppercase).map(|(at, _)| at);
+            let ends = starts.clone().skip(1).chain([scheme.len()]);
+            for (start, end) in starts.zip(ends) {
+                assert!(name.contains(&scheme[start..end].to_uppercase()), "{scheme}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_have_the_length_of_their_name() {
+        for (algorithm, bytes) in [
+            (HashAlgorithm::Sha2256, 32),
+            (HashAlgorithm::Sha2384, 48),
+            (HashAlgorithm::Sha2512, 64),
+        ] {
+            assert_eq!(Ring.hash(algorithm).expect("a hash").finalize().len(), bytes);
+        }
+    }
+}
