@@ -304,23 +304,27 @@ fn without_release_labels(ours: &mut [Json], theirs: &[Json]) -> bool {
     let mut used = false;
     for object in ours {
         let other = theirs.iter().find(|other| id(other) == id(object));
-        let kept = other.and_then(|other| other["metadata"]["labels"].as_object());
-        let Some(metadata) = object["metadata"].as_object_mut() else { continue };
-        let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else {
-            continue;
-        };
-        let before = labels.clone();
-        labels.retain(|key, value| {
-            let is_own = !RELEASE_LABELS.contains(&key.as_str());
-            let kept = kept.and_then(|kept| kept.get(key)).filter(|_| !is_own);
-            if let Some(kept) = kept {
-                value.clone_from(kept);
+        for metadata in ["/metadata", "/spec/template/metadata"] {
+            let kept = other.and_then(|other| other.pointer(metadata)?["labels"].as_object());
+            let Some(metadata) = object.pointer_mut(metadata).and_then(Json::as_object_mut) else {
+                continue;
+            };
+            let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else {
+                continue;
+            };
+            let before = labels.clone();
+            labels.retain(|key, value| {
+                let is_own = !RELEASE_LABELS.contains(&key.as_str());
+                let kept = kept.and_then(|kept| kept.get(key)).filter(|_| !is_own);
+                if let Some(kept) = kept {
+                    value.clone_from(kept);
+                }
+                is_own || kept.is_some()
+            });
+            used |= *labels != before;
+            if labels.is_empty() {
+                metadata.shift_remove("labels");
             }
-            is_own || kept.is_some()
-        });
-        used |= *labels != before;
-        if labels.is_empty() {
-            metadata.shift_remove("labels");
         }
     }
     used

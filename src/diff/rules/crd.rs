@@ -13,7 +13,9 @@ rules! {
     /// CustomResourceDefinition removed.
     ///
     /// The new version no longer serves this API. Deleting the CRD deletes all of its objects; Helm
-    /// deletes CRDs in templates/ without `helm.sh/resource-policy: keep`, and keeps CRDs in crds/.
+    /// deletes CRDs in templates/ without `helm.sh/resource-policy: keep`, and keeps CRDs in crds/. Helm 3
+    /// does not roll back to CRDs that it kept (`no CustomResourceDefinition with the name`): upgrade to
+    /// the old chart in its place, with `--set crds.allowDowngrade=true`.
     REMOVED "crd-removed" Breaking(DataLost BackUp Fix)
         "Look for a replacement, and migrate or delete the objects before the CRD is deleted.";
     /// CustomResourceDefinition added.
