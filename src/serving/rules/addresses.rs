@@ -153,15 +153,17 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
             || is_near && one.name() != name && is_cut(name, one.name())
     };
 
-    let other = named.filter(|_| service_at(view, &host, manifest.namespace()).is_none());
+    let service = service_at(view, &host, manifest.namespace());
+    let other = named.filter(|_| service.is_none());
     let other = other.and_then(|named| all().find(|one| is_other(one, named)));
     if let Some(other) = other.filter(|other| !is_placeholder(other.name())) {
         let message = format!("`{host}` is no Service of the manifests, but {other} is");
         let place = format!("write `{}.{}.svc`", other.name(), other.namespace());
         found.push(message, place).warning();
     }
-    let both = service_at(view, &host, manifest.namespace()).zip(port);
-    if let Some((service, port)) = both.filter(|(service, port)| is_closed(service, *port)) {
+    if let Some((service, port)) =
+        service.zip(port).filter(|(service, port)| is_closed(service, *port))
+    {
         let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
         let ports = ports.map(Json::to_string).collect::<Vec<String>>().join(", ");
         let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");

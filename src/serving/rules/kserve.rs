@@ -26,15 +26,14 @@ pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter
             _ => {}
         }
         let has_worker = part.get("worker").is_some_and(|worker| !worker.is_null());
-        let over =
-            data.zip(local).filter(|(data, local)| *local > 0 && data > local && !has_worker);
-        if let Some((data, local)) = over.filter(|_| own_presets(service).next().is_none()) {
+        // Presets of one's own may set the parallelism and the workers.
+        let is_whole = own_presets(service).next().is_none();
+        let over = data.zip(local).filter(|(data, local)| *local > 0 && data > local);
+        if let Some((data, local)) = over.filter(|_| is_whole && !has_worker) {
             let message =
                 format!("{data} ranks with {local} in a pod need `worker`, which is not set");
             found.push(message, "add `worker: {}`").warning();
         }
-        // Presets of one's own may set the parallelism.
-        let is_whole = own_presets(service).next().is_none();
         let is_open = [data, local, number("pipeline")].iter().all(Option::is_none);
         if has_worker && is_whole && is_open {
             let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
@@ -229,17 +228,13 @@ pub(crate) fn annotations(view: &View<'_>, found: &mut Found) {
         for (key, values) in &NAMES.annotations {
             let said = labels_at(&service.json, "/metadata/annotations").find(|one| one.0 == *key);
             let Some((_, said)) = said.filter(|(_, said)| !is_placeholder(said)) else { continue };
-            let is_known = match values.is_empty() {
-                true => said.parse::<u32>().is_ok(),
-                false => values.contains(&said),
+            let hint = match values.as_slice() {
+                [] if said.parse::<u32>().is_ok() => continue,
+                [] => "write a number".to_owned(),
+                values if values.contains(&said) => continue,
+                values => suggest::hint(said, values, "values"),
             };
-            if !is_known {
-                let hint = match values.is_empty() {
-                    true => "write a number".to_owned(),
-                    false => suggest::hint(said, values, "values"),
-                };
-                found.push(format!("`{key}` is `{said}`"), hint).warning();
-            }
+            found.push(format!("`{key}` is `{said}`"), hint).warning();
         }
 
         let named = service.text("/metadata/annotations/serving.kserve.io~1exp-dra-container-name");

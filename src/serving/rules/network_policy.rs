@@ -152,8 +152,8 @@ fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
     first.any(|first| (first..=last.unwrap_or(first)).contains(&wanted))
 }
 
-/// Checks that NetworkPolicies allow the connections from Gateways to pickers and engines, and from
-/// pickers to the metrics of engines.
+/// Checks that NetworkPolicies allow the connections from Gateways to pickers and engines, from pickers to
+/// the metrics of engines, and to the addresses that pods and pickers name.
 pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     if view.of_kind("NetworkPolicy").next().is_none() {
         return;
