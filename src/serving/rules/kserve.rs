@@ -114,11 +114,8 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
         let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
         if is_true(runtime, "/disabled") {
-            found.below(
-                ".model.runtime",
-                format!("runtime `{name}` is disabled"),
-                "use another one",
-            );
+            let message = format!("runtime `{name}` is disabled");
+            found.below(".model.runtime", message, "use another one");
         }
         // KServe, validateHPAMetrics.
         let class = service.text("/metadata/annotations/serving.kserve.io~1autoscalerClass");
