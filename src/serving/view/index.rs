@@ -80,7 +80,7 @@ pub(crate) struct Index<'a> {
     /// Manifests by kind.
     pub(super) kinds: BTreeMap<&'a str, Vec<usize>>,
     /// Manifests by kind and name.
-    pub(super) names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
     pub(super) bindings: BTreeMap<&'a str, ByNamespace<'a>>,
     /// Services and NetworkPolicies by the label of their selectors that the fewest of their kind select by;
@@ -97,7 +97,7 @@ pub(crate) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(manifests: &'a [Manifest]) -> Self {
+    pub(crate) fn new(manifests: &'a [Manifest]) -> Self {
         let mut index = Index::default();
         for (number, manifest) in manifests.iter().enumerate() {
             let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
@@ -137,6 +137,13 @@ impl<'a> Index<'a> {
             }
         }
         index
+    }
+
+    /// Returns the positions of the manifests with this kind and name that may be in a namespace; in any without
+    /// one.
+    pub(crate) fn named(&self, kind: &str, name: &str, namespace: &str) -> Vec<usize> {
+        let named = self.names.get(&(kind, name));
+        named.map(|named| named.in_namespace(namespace)).unwrap_or_default()
     }
 
     pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {

@@ -155,31 +155,16 @@ impl Derived {
             (_, _, Some(pipeline)) => pipeline,
             _ => 1,
         };
-        let size = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
         let replicas = part.get("replicas").and_then(Json::as_u64);
         let worker = part.get("worker").filter(|worker| worker.is_object());
-        let mut add = |pod: Json, key: &str, part: Part, labels: Json| {
-            self.pods.push(DerivedPods {
-                owner,
-                spec_path: format!("{path}.{key}"),
-                template: json!({"metadata": {"labels": labels}, "spec": pod}),
-                part,
-                size,
-                replicas,
-            });
-        };
-
         let preset = Preset { service, spec, shape, has_worker: worker.is_some(), role };
         let template = part.get("template").filter(|template| template.is_object());
         let leader = if worker.is_some() { Part::Leader } else { Part::Single };
         let uri = spec.pointer("/model/uri").and_then(Json::as_str).unwrap_or_default();
-        let pod = preset.pod(template.unwrap_or(&json!({})), leader);
-        add(with_claim(pod, uri), "template", leader, labels);
-        // Only the leader has the labels of the pool's selector.
-        if let Some(worker) = worker {
-            let pod = with_claim(preset.pod(worker, Part::Worker), uri);
-            add(pod, "worker", Part::Worker, json!({}));
-        }
+        let pod = |own: &Json, part: Part| with_claim(preset.pod(own, part), uri);
+        let first = (format!("{path}.template"), pod(template.unwrap_or(&json!({})), leader));
+        let worker = worker.map(|own| (format!("{path}.worker"), pod(own, Part::Worker)));
+        self.add(owner, labels, (size, replicas), first, worker);
     }
 
     fn scheduler(&mut self, owner: usize, scheduler: &Json, manifests: &[Manifest]) {
@@ -261,18 +246,32 @@ impl Derived {
         let labels = json!({"serving.kserve.io/inferenceservice": name, "app": format!("isvc.{name}-predictor")});
         let worker = pod.as_object_mut().and_then(|pod| pod.remove("workerSpec"));
         let size = worker.as_ref().and_then(|worker| worker.get("pipelineParallelSize")?.as_u64());
-        let size = u32::try_from(size.unwrap_or(1).max(1)).unwrap_or(u32::MAX);
         let replicas = predictor.get("minReplicas").and_then(Json::as_u64);
         if list(&pod, "containers").is_empty() {
             return;
         }
 
-        let first = if worker.is_some() { Part::Leader } else { Part::Single };
-        let worker = worker.filter(|worker| !list(worker, "containers").is_empty());
-        let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod, json!({}), Part::Worker));
-        let leader = (spec_path, pod, labels, first);
-        for (spec_path, pod, labels, part) in [leader].into_iter().chain(worker) {
-            let template = json!({"metadata": {"labels": labels}, "spec": pod});
+        let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod));
+        self.add(owner, labels, (size.unwrap_or(1), replicas), (spec_path, pod), worker);
+    }
+
+    /// Adds the pods of the first, or only, member of a group and of its workers: the JSON paths of their specs,
+    /// and the specs.
+    fn add(
+        &mut self,
+        owner: usize,
+        labels: Json,
+        (size, replicas): (u64, Option<u64>),
+        first: (String, Json),
+        worker: Option<(String, Json)>,
+    ) {
+        let size = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
+        let part = if worker.is_some() { Part::Leader } else { Part::Single };
+        // Only the leader has the labels of the pool's selector.
+        let worker = worker.filter(|(_, spec)| !list(spec, "containers").is_empty());
+        let worker = worker.map(|pods| (pods, json!({}), Part::Worker));
+        for ((spec_path, spec), labels, part) in [(first, labels, part)].into_iter().chain(worker) {
+            let template = json!({"metadata": {"labels": labels}, "spec": spec});
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
