@@ -14,7 +14,6 @@ pub(super) const EXECUTABLE: u64 = 0o111;
 
 /// The ConfigMaps and Secrets of the manifests, for the containers of one of them.
 struct Sources<'m> {
-    all: &'m [Manifest],
     index: Index<'m>,
     namespace: String,
     /// Bytes that are left for scripts.
@@ -28,7 +27,7 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     let all = manifests.iter().filter(|one| matches!(one.kind(), "ConfigMap" | "Secret"));
     let all: Vec<Manifest> = all.cloned().collect();
     let (index, namespace, left) = (Index::new(&all), String::new(), SCRIPTS_LIMIT);
-    let mut sources = Sources { all: &all, index, namespace, left };
+    let mut sources = Sources { index, namespace, left };
     for manifest in manifests.iter_mut().filter(|_| !all.is_empty()) {
         sources.namespace = manifest.namespace().to_owned();
         sources.resolve_in(&mut manifest.json, &[]);
@@ -54,7 +53,7 @@ impl<'m> Sources<'m> {
     /// Returns the map at a pointer of the ConfigMap or Secret that a reference names.
     fn data(&self, kind: &str, one: &Json, at: &str) -> Option<&'m serde_json::Map<String, Json>> {
         let found = self.index.named(kind, text(one, "name"), &self.namespace);
-        self.all[*found.first()?].map(at)
+        found.first()?.1.map(at)
     }
 
     /// Changes the containers below a value that read ConfigMaps. `volumes` are those of the pod around it.

@@ -46,7 +46,7 @@ fn flags(config: &ServingConfig) -> Value {
         args.push("--ha-enable-leader-election".into());
     }
     let mut flags = config.epp.flags.clone();
-    if config.profile.tracing_flag {
+    if config.profile.llm_d {
         // The picker's default is true, also without a collector.
         flags.entry("tracing").or_insert(json!(config.tracing.is_some()));
     }

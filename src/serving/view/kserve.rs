@@ -56,10 +56,11 @@ impl Derived {
     /// Derives the pods of all services in these manifests.
     pub(crate) fn new(manifests: &[Manifest]) -> Self {
         let mut derived = Derived::default();
+        let index = Index::new(manifests);
         for (owner, manifest) in manifests.iter().enumerate() {
             match manifest.kind() {
-                "LLMInferenceService" => derived.llm_service(owner, manifests),
-                "InferenceService" => derived.inference_service(owner, manifests),
+                "LLMInferenceService" => derived.llm_service(owner, &index),
+                "InferenceService" => derived.inference_service(owner, &index),
                 "RayService" => derived.ray_service(owner, manifest),
                 _ => {}
             }
@@ -92,16 +93,16 @@ impl Derived {
         self.skip(owner, path, message, "check the engine arguments of the applications by hand");
     }
 
-    fn llm_service(&mut self, owner: usize, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn llm_service(&mut self, owner: usize, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let Some(own) = service.json.get("spec") else { return };
 
         // Presets in order, then the service: the last one wins.
         let mut spec = json!({});
         for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
-            let preset = named(manifests, "LLMInferenceServiceConfig", name).next();
-            match preset.and_then(|(_, preset)| preset.json.get("spec")) {
+            let presets = index.named("LLMInferenceServiceConfig", name, "");
+            match presets.first().and_then(|(_, preset)| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
                 // they add.
@@ -125,7 +126,7 @@ impl Derived {
             self.workload(owner, service, &spec, (prefill, "prefill"));
         }
         if let Some(scheduler) = spec.pointer("/router/scheduler").filter(|s| s.is_object()) {
-            self.scheduler(owner, scheduler, manifests);
+            self.scheduler(owner, scheduler, index);
         }
     }
 
@@ -157,7 +158,7 @@ impl Derived {
         };
         let replicas = part.get("replicas").and_then(Json::as_u64);
         let worker = part.get("worker").filter(|worker| worker.is_object());
-        let preset = Preset { service, spec, shape, has_worker: worker.is_some(), role };
+        let preset = Preset { service, spec, shape, role };
         let template = part.get("template").filter(|template| template.is_object());
         let leader = if worker.is_some() { Part::Leader } else { Part::Single };
         let uri = spec.pointer("/model/uri").and_then(Json::as_str).unwrap_or_default();
@@ -167,8 +168,8 @@ impl Derived {
         self.add(owner, labels, (size, replicas), first, worker);
     }
 
-    fn scheduler(&mut self, owner: usize, scheduler: &Json, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn scheduler(&mut self, owner: usize, scheduler: &Json, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let containers = scheduler.get("template").map_or(&[][..], |pod| list(pod, "containers"));
         let at = containers.iter().position(|container| text(container, "name") == "main");
         let path = ".spec.router.scheduler.config";
@@ -179,16 +180,15 @@ impl Derived {
             (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
             (None, Some(reference)) => {
                 let (name, key) = (text(reference, "name"), text_or(reference, "key", "epp"));
-                let map = named(manifests, "ConfigMap", name)
-                    .find(|(_, map)| map.may_share_namespace(service));
-                if map.is_none() {
+                let maps = index.named("ConfigMap", name, service.namespace());
+                if maps.is_empty() {
                     let message = format!(
                         "configuration of the picker of {service} is not checked: ConfigMap/{name} is not \
                          in the manifests"
                     );
                     self.skip(owner, &format!("{path}.ref"), message, "pass the ConfigMap as well");
                 }
-                map.map(|(index, map)| super::config_map::document(index, map, key))
+                maps.first().map(|(index, map)| super::config_map::document(*index, map, key))
             }
             (None, None) => None,
         };
@@ -198,8 +198,8 @@ impl Derived {
         self.pickers.push(DerivedPicker { owner, container, path, config });
     }
 
-    fn inference_service(&mut self, owner: usize, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn inference_service(&mut self, owner: usize, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let Some(predictor) = service.json.pointer("/spec/predictor") else { return };
         let path = ".spec.predictor";
         let mut pod = predictor.clone();
@@ -207,8 +207,8 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let mut runtimes = RUNTIME_KINDS.iter().flat_map(|kind| named(manifests, kind, name));
-            let runtime = runtimes.find(|(_, runtime)| runtime.may_share_namespace(service));
+            let named = |kind: &&str| index.named(kind, name, service.namespace());
+            let runtime = RUNTIME_KINDS.iter().flat_map(named).next();
             let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
@@ -285,16 +285,6 @@ fn with_claim(pod: Json, uri: &str) -> Json {
     merged(pod, &json!({"volumes": [volume]}))
 }
 
-/// Returns the manifests of a kind with a name, with their indices.
-fn named<'m>(
-    manifests: &'m [Manifest],
-    kind: &str,
-    name: &str,
-) -> impl Iterator<Item = Indexed<'m>> {
-    let all = manifests.iter().enumerate();
-    all.filter(move |(_, one)| one.kind() == kind && one.name() == name)
-}
-
 /// Kinds of runtimes: a service uses that of its namespace before that of the cluster (KServe,
 /// pkg/utils/inferenceservice).
 pub(crate) const RUNTIME_KINDS: [&str; 2] = ["ServingRuntime", "ClusterServingRuntime"];
@@ -314,7 +304,6 @@ struct Preset<'s> {
     service: &'s Manifest,
     spec: &'s Json,
     shape: &'s Json,
-    has_worker: bool,
     role: &'static str,
 }
 
@@ -354,14 +343,14 @@ impl Preset<'_> {
         let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
         flags.extend(number("tensor").map(|tensor| format!("--tensor-parallel-size {tensor}")));
         match number("data").zip(number("dataLocal")) {
-            Some((data, local)) if self.has_worker => flags.push(format!(
+            Some((data, local)) if part != Part::Single => flags.push(format!(
                 "--data-parallel-size {data} --data-parallel-size-local {local} \
                  --data-parallel-address $LWS_LEADER_ADDRESS \
                  --data-parallel-start-rank $((LWS_WORKER_INDEX * {local}))"
             )),
             // The preset for pipelines comes from the service. Of `data` without `dataLocal`, which
             // `rules::kserve` reports, KServe makes nothing.
-            _ if self.has_worker => flags.push("--config /unknown".to_owned()),
+            _ if part != Part::Single => flags.push("--config /unknown".to_owned()),
             _ => {}
         }
         flags.extend((part == Part::Worker).then(|| "--headless".to_owned()));

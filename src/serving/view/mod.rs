@@ -366,8 +366,7 @@ impl<'a> View<'a> {
         name: &str,
         namespace: &str,
     ) -> impl Iterator<Item = Indexed<'a>> + use<'_, 'a> {
-        let numbers = self.index.named(kind, name, namespace).into_iter();
-        numbers.map(|number| (number, &self.manifests[number]))
+        self.index.named(kind, name, namespace).into_iter()
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
@@ -419,10 +418,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the templates of a manifest.
-    pub(super) fn templates_of<'v>(
-        &'v self,
-        owner: usize,
-    ) -> impl Iterator<Item = &'v Template<'a>> {
+    pub(super) fn templates_of(&self, owner: usize) -> impl Iterator<Item = &Template<'a>> {
         let numbers = self.index.owned.get(&owner).into_iter().flatten();
         numbers.map(|number| &self.templates[*number])
     }

@@ -50,10 +50,8 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
         // Names are compared with earlier models only, so that each pair is reported once.
         let (before, rest) = tables.servings.split_at_mut(index);
         let Some(serving) = rest.first_mut() else { break };
-        // A copy: the reference to the table would keep the model from being changed.
-        let Some(maas) = serving.maas.clone() else { continue };
         same_name(reader, serving, before);
-        let needed = model(reader, serving, maas, &platform);
+        let needed = model(reader, serving, &platform);
         // In the draft, too, in which `check::dependencies` looks for circles.
         let draft = tables
             .drafts
@@ -127,12 +125,9 @@ fn gateway<'p>(
 }
 
 /// Checks a model against the platform, and returns the charts that it needs.
-fn model(
-    reader: &mut Reader<'_>,
-    serving: &mut ServingConfig,
-    mut maas: MaasModel,
-    platform: &Platform,
-) -> Vec<String> {
+fn model(reader: &mut Reader<'_>, serving: &mut ServingConfig, platform: &Platform) -> Vec<String> {
+    // A copy: the reference to the table would keep the model from being changed.
+    let Some(mut maas) = serving.maas.clone() else { return Vec::new() };
     if !serving.kserve {
         let message = "`maas` requires `form = \"kserve\"`";
         let hint = "set `form = \"kserve\"`: a MaaSModelRef names an LLMInferenceService";
@@ -212,7 +207,7 @@ fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGat
 /// Reports two governed models with one name in a namespace: requests name the model, so they
 /// would reach only one of them.
 fn same_name(reader: &mut Reader<'_>, serving: &ServingConfig, before: &[ServingConfig]) {
-    let same = before.iter().find(|other| {
+    let same = before.iter().filter(|_| serving.maas.is_some()).find(|other| {
         other.maas.is_some()
             && other.namespace == serving.namespace
             && other.served_name == serving.served_name
