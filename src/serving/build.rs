@@ -29,7 +29,7 @@ pub(super) fn of_model(text: &'static str, config: &ServingConfig, mut holes: Ma
         "picker_port": picker::PICKER_PORT,
         "metrics_port": picker::METRICS_PORT,
         "selector": picker::SELECTOR,
-        "secret": picker::metrics_secret(config),
+        "secret": format!("{}-metrics-reader", picker::name(config)),
         "pool_group": group_of(config.profile.pool),
     });
     objects(text, &holes)
@@ -112,9 +112,14 @@ pub(super) fn push_new(new: Diagnostic, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns the environment variable with a field of the pod.
-pub(super) fn field_variable(name: &str, path: &str) -> Json {
-    json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
+/// Returns an environment variable.
+pub(super) fn variable(name: &str, value: &str) -> Json {
+    json!({"name": name, "value": value})
+}
+
+/// Returns the environment variable with the IP address of the pod.
+pub(super) fn pod_ip_variable(name: &str) -> Json {
+    json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
 }
 
 /// Returns the labels of engine pods and their workloads.
@@ -126,24 +131,28 @@ pub(super) fn engine_labels(config: &ServingConfig, name: &str) -> Json {
     })
 }
 
-/// The declared chart values.
-#[derive(Default)]
-pub(super) struct Values(Vec<ValueSpec>);
+/// Collects the values of a chart, and the errors in keys that contradict it.
+pub(super) struct Values<'d> {
+    /// The declared values.
+    pub(super) all: Vec<ValueSpec>,
+    /// Receives the errors.
+    pub(super) found: &'d mut Diagnostics,
+}
 
 /// First path segments in the order of values.yaml.
 const ORDER: [&str; 8] =
     ["image", "pullSecrets", "serviceAccount", "cache", "decode", "prefill", "sidecar", "epp"];
 
-impl Values {
+impl Values<'_> {
     /// Returns all values in the order of values.yaml.
     pub(super) fn sorted(mut self) -> Vec<ValueSpec> {
         // The sort is stable and `None` comes first: other paths keep the order of their
         // declaration.
-        self.0.sort_by_key(|spec| {
+        self.all.sort_by_key(|spec| {
             let first = spec.path.segments().first();
             ORDER.iter().position(|name| first.is_some_and(|first| first == name))
         });
-        self.0
+        self.all
     }
 
     /// Declares a value unless it is known, and returns its path.
@@ -157,8 +166,8 @@ impl Values {
         let path = ValuesPath::new(path.iter().copied());
         // Decode and prefill declare the values that they share, such as `image`: the first one
         // counts.
-        if !self.0.iter().any(|spec| spec.path == path) {
-            self.0.push(ValueSpec::new(path.clone(), default, schema, description.to_owned()));
+        if !self.all.iter().any(|spec| spec.path == path) {
+            self.all.push(ValueSpec::new(path.clone(), default, schema, description.to_owned()));
         }
         path
     }
@@ -175,18 +184,7 @@ impl Values {
         Expr::Text(self.declare(path, json!(default), schema, description)).into()
     }
 
-    /// Declares a string, which is omitted while it is empty.
-    pub(super) fn optional_text(
-        &mut self,
-        path: &[&str],
-        default: &str,
-        description: &str,
-    ) -> Value {
-        let path = self.declare(path, json!(default), json!({"type": "string"}), description);
-        Value::when(Condition::Set(path.clone()), Expr::Text(path).into())
-    }
-
-    /// Declares a map or list, which is omitted while it is empty.
+    /// Declares a string, or a map or list of items of this schema, which is omitted while it is empty.
     pub(super) fn whole(
         &mut self,
         path: &[&str],
@@ -194,13 +192,13 @@ impl Values {
         item: Json,
         description: &str,
     ) -> Value {
-        let schema = if default.is_array() {
-            json!({"type": "array", "items": item})
-        } else {
-            json!({"type": "object", "additionalProperties": item})
+        let (schema, value): (Json, fn(ValuesPath) -> Expr) = match default {
+            Json::String(_) => (json!({"type": "string"}), Expr::Text),
+            Json::Array(_) => (json!({"type": "array", "items": item}), Expr::Values),
+            _ => (json!({"type": "object", "additionalProperties": item}), Expr::Values),
         };
         let path = self.declare(path, default, schema, description);
-        Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
+        Value::when(Condition::Set(path.clone()), value(path).into())
     }
 
     /// Declares node selector, tolerations and affinity with these defaults, as far as there are any.
@@ -219,12 +217,7 @@ impl Values {
     }
 
     /// Declares requests and limits. `fixed` (the accelerators) are always part of them.
-    pub(super) fn resources(
-        &mut self,
-        path: &[&str],
-        default: &Json,
-        fixed: &[(&str, u32)],
-    ) -> Value {
+    pub(super) fn resources(&mut self, of: &str, default: &Json, fixed: &[(&str, u32)]) -> Value {
         let names: Vec<&str> = fixed.iter().map(|(name, _)| *name).collect();
         let mut resources = Map::new();
         for group in ["requests", "limits"] {
@@ -241,13 +234,12 @@ impl Values {
             if let Json::Object(entries) = &mut entries {
                 entries.retain(|name, _| !names.contains(&name.as_str()));
             }
-            let whose = path.first().copied().unwrap_or_default();
             let without = match names.is_empty() {
                 true => "",
                 false => ", without accelerators, which follow from the topology",
             };
-            let description = format!("Resource {group} of {whose}{without}.");
-            let path = self.declare(&[path, &[group]].concat(), entries, schema, &description);
+            let description = format!("Resource {group} of {of}{without}.");
+            let path = self.declare(&[of, "resources", group], entries, schema, &description);
             let fixed = fixed.iter();
             let mut map: Map =
                 fixed.map(|(name, units)| ((*name).to_owned(), i64::from(*units).into())).collect();
@@ -261,9 +253,9 @@ impl Values {
     }
 
     /// Declares annotations with these defaults, for the user to add others.
-    pub(super) fn annotations(&mut self, path: &[&str], default: Json, description: &str) -> Value {
+    pub(super) fn annotations(&mut self, of: &str, default: Json, description: &str) -> Value {
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-        let path = self.declare(path, default, schema, description);
+        let path = self.declare(&[of, "annotations"], default, schema, description);
         value!({(path.to_string()): Expr::Entries(path)})
     }
 

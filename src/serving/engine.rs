@@ -1,8 +1,9 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::{engine_labels, field_variable};
+use super::build::{engine_labels, pod_ip_variable, variable};
 use super::model_server::is_mounted;
+use super::pod_fields::Pods;
 use super::topology::SUPERVISOR_PORT;
 use super::*;
 use config::serving::Tracing;
@@ -30,11 +31,11 @@ pub(super) enum Pod {
 const LEADER: &str = include_str!("scripts/leader.sh");
 
 /// Returns the pod template.
-pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values<'_>) -> Value {
     let Workload { config, role, .. } = *workload;
     let role = role.as_str();
     let description = format!("Additional annotations for the {role} pods.");
-    let annotations = values.annotations(&[role, "annotations"], json!({}), &description);
+    let annotations = values.annotations(role, json!({}), &description);
     let has_sidecar = workload.only_decodes() && pod != Pod::Headless;
     let (command, args) = command(workload, pod);
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
@@ -56,7 +57,7 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
         "args": ?(!args.is_empty()).then(|| Value::texts(args)),
         "env": environment(workload),
         "ports": ?Some(ports(workload, pod)).filter(|ports| !ports.is_empty()).map(Json::Array),
-        "resources": values.resources(&[role, "resources"], &default, &devices(workload)),
+        "resources": values.resources(role, &default, &devices(workload)),
         "capabilities": ?capabilities(config),
         "shared_memory": ?shared_memory.as_ref().map(|_| "shared-memory"),
         "shared_memory_size": ?shared_memory,
@@ -68,7 +69,11 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
         holes.extend(probes(workload));
     }
     holes.extend(scheduling(workload, values));
-    build::part(include_str!("objects/engine.yaml"), &holes)
+    let mut template = build::part(include_str!("objects/engine.yaml"), &holes);
+    if let Value::Map(template) = &mut template {
+        Pods { role, config, values }.complete(template);
+    }
+    template
 }
 
 /// Returns the capabilities that the container of the engine adds: those of the configuration, of the network
@@ -99,7 +104,7 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
 }
 
 /// Declares the scheduling values of a role, and returns them by their keys.
-pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values) -> Map {
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values<'_>) -> Map {
     let tolerations = Json::Array(workload.config.engine.tolerations.clone());
     let role = workload.role.as_str();
     let defaults = vec![node_selector(workload), tolerations, json!({})];
@@ -117,11 +122,9 @@ fn node_selector(workload: &Workload<'_>) -> Json {
             selector["cloud.google.com/gke-tpu-topology"] = json!(topology);
         }
     }
-    if let (Json::Object(all), Some(Json::Object(own))) =
-        (&mut selector, &config.engine.node_selector)
-    {
-        // The user's labels come last: they may choose another topology with as many chips.
-        all.extend(own.clone());
+    // The user's labels come last: they may choose another topology with as many chips.
+    for (label, value) in config.engine.node_selector.iter().filter_map(Json::as_object).flatten() {
+        selector[label] = value.clone();
     }
     selector
 }
@@ -151,22 +154,22 @@ fn shared_memory(workload: &Workload<'_>) -> Option<String> {
 fn probes(workload: &Workload<'_>) -> Map {
     let config = workload.config;
     let supervised = workload.shape.topology == Topology::DpExternal;
-    let probes = &model_server::of(config).probes;
+    let server = model_server::of(config);
     let (port, ready) =
-        if supervised { ("supervisor", "/readyz") } else { ("engine", probes.ready) };
+        if supervised { ("supervisor", "/readyz") } else { ("engine", server.ready_path) };
     let probe = |path: &str, period: u32, failures: u32| {
         json!({
             "httpGet": {"path": path, "port": port},
             "periodSeconds": period,
-            "timeoutSeconds": probes.timeout,
+            "timeoutSeconds": server.probe_timeout,
             "failureThreshold": failures,
         })
     };
     // Every 10 seconds a probe: six failures are a minute.
     let startup = config.engine.startup_minutes.saturating_mul(6);
     map! {
-        "startup": probe(probes.live, 10, startup),
-        "live": probe(probes.live, 10, 3),
+        "startup": probe("/health", 10, startup),
+        "live": probe("/health", 10, 3),
         "ready": probe(ready, 5, 3),
         // vLLM stops accepting connections at SIGTERM, and readiness is probed every 5 seconds
         // only.
@@ -180,27 +183,20 @@ fn environment(workload: &Workload<'_>) -> Json {
     let downloads =
         if config.cache.is_some() { pod_fields::MODELS } else { "/var/cache/engine/huggingface" };
     let server = model_server::of(config);
-    let mut env = vec![
-        json!({"name": "HOME", "value": "/var/cache/engine"}),
-        json!({"name": "HF_HUB_CACHE", "value": downloads}),
-    ];
-    let caches = server.cache_variables.iter();
-    env.extend(caches.map(|(name, value)| json!({"name": name, "value": value})));
+    let mut env = vec![variable("HOME", "/var/cache/engine"), variable("HF_HUB_CACHE", downloads)];
+    env.extend(server.cache_variables.iter().map(|(name, value)| variable(name, value)));
     env.extend(engine.token_secret.as_deref().map(token_variable));
-    let pod_ip = |name: &str| field_variable(name, "status.podIP");
-    env.extend(workload.is_group().then(|| pod_ip(server.address_variable)));
+    env.extend(workload.is_group().then(|| pod_ip_variable(server.address_variable)));
     env.extend((server.variables)(workload));
     if presets::is_precise(config) {
-        env.push(pod_ip("POD_IP"));
-        env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
+        env.push(pod_ip_variable("POD_IP"));
+        env.push(variable("PYTHONHASHSEED", presets::HASH_SEED));
     }
-    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env);
-    for (name, value) in of_network.iter().copied().chain(wide_ep::variables(workload)) {
-        env.push(json!({"name": name, "value": value}));
-    }
-    if let Some(tracing) = &config.tracing {
-        env.extend(trace_variables(tracing, &workload.name()));
-    }
+    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env).iter().copied();
+    let of_preset = wide_ep::variables(workload);
+    env.extend(of_network.chain(of_preset).map(|(name, value)| variable(name, value)));
+    let tracing = config.tracing.iter();
+    env.extend(tracing.flat_map(|tracing| trace_variables(tracing, &workload.name())));
     // Variables from bundles.toml replace the defaults.
     let own = |name: &Json| engine.env.iter().any(|variable| &variable["name"] == name);
     env.retain(|variable| !own(&variable["name"]));
@@ -221,36 +217,30 @@ pub(super) fn trace_ratio(tracing: &Tracing) -> String {
 
 /// Returns the variables that OpenTelemetry's libraries read.
 pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
-    let ratio = trace_ratio(tracing);
-    let variables = [
-        ("OTEL_SERVICE_NAME", service),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", &tracing.endpoint),
-        ("OTEL_TRACES_EXPORTER", "otlp"),
-        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
-        ("OTEL_TRACES_SAMPLER_ARG", &ratio),
-    ];
-    variables.into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+    vec![
+        variable("OTEL_SERVICE_NAME", service),
+        variable("OTEL_EXPORTER_OTLP_ENDPOINT", &tracing.endpoint),
+        variable("OTEL_TRACES_EXPORTER", "otlp"),
+        variable("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        variable("OTEL_TRACES_SAMPLER_ARG", &trace_ratio(tracing)),
+    ]
 }
 
 fn ports(workload: &Workload<'_>, pod: Pod) -> Vec<Json> {
+    let port = |name: &str, number: u16| json!({"name": name, "containerPort": number});
+    let config = workload.config;
     let mut ports = Vec::new();
     if pod != Pod::Headless {
-        for (rank, name) in workload.ports_by_rank() {
-            ports.push(json!({"name": name, "containerPort": workload.engine_port() + rank}));
-        }
-        if workload.shape.topology == Topology::DpExternal {
-            ports.push(json!({"name": "supervisor", "containerPort": SUPERVISOR_PORT}));
-        }
-    }
-    if presets::is_precise(workload.config) && pod != Pod::Headless {
+        let first = workload.engine_port();
+        ports.extend(workload.ports_by_rank().map(|(rank, name)| port(&name, first + rank)));
+        let is_supervised = workload.shape.topology == Topology::DpExternal;
+        ports.extend(is_supervised.then(|| port("supervisor", SUPERVISOR_PORT)));
         // The picker connects to pods itself (`discoverPods`), so the engine only has to be
         // reachable.
-        ports.push(json!({"name": "kv-events", "containerPort": EVENTS_PORT}));
+        ports.extend(presets::is_precise(config).then(|| port("kv-events", EVENTS_PORT)));
     }
-    if workload.disaggregated {
-        let port = model_server::of(workload.config).transfer_port;
-        ports.push(json!({"name": "transfer", "containerPort": port}));
-    }
+    let transfer_port = model_server::of(config).transfer_port;
+    ports.extend(workload.disaggregated.then(|| port("transfer", transfer_port)));
     ports
 }
 
@@ -261,8 +251,7 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let args = if joins_ray {
         Vec::new()
     } else {
-        let of_keys = server.arguments.iter().flat_map(|(_, arguments)| arguments(workload, pod));
-        of_keys.chain(workload.shape.args.iter().cloned()).collect()
+        [(server.arguments)(workload, pod), workload.shape.args.clone()].concat()
     };
 
     let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -276,7 +265,7 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
 }
 
 /// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.
-fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
+fn sidecar(workload: &Workload<'_>, values: &mut Values<'_>) -> Value {
     let config = workload.config;
     let own = config.prefill.as_ref().and_then(|prefill| prefill.sidecar_image.as_deref());
     let default = own.or(config.profile.sidecar_image);
@@ -307,13 +296,8 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "image": image,
         "args": Value::texts(args),
         "ports": workload.ports().into_iter().enumerate().map(port).collect::<Json>(),
-        "resources": values.resources(&["sidecar", "resources"], &resources, &[]),
+        "resources": values.resources("sidecar", &resources, &[]),
         "env": ?env.map(Json::Array),
     };
     build::part(include_str!("objects/sidecar.yaml"), &holes)
-}
-
-/// Returns the templates of a group.
-pub(super) fn templates(workload: &Workload<'_>) -> &'static [Pod] {
-    if workload.workers_serve() { &[Pod::Every] } else { &[Pod::Leader, Pod::Headless] }
 }

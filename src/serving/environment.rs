@@ -1,6 +1,7 @@
 //! Variables and launch scripts that containers read from ConfigMaps in the manifests.
 
 use super::view::config_map::key_of;
+use super::view::index::Index;
 use super::view::pods::{expanded_names, is_shell, list, text, words};
 use super::*;
 use std::collections::BTreeSet;
@@ -13,9 +14,7 @@ pub(super) const EXECUTABLE: u64 = 0o111;
 
 /// The ConfigMaps and Secrets of the manifests, for the containers of one of them.
 struct Sources<'m> {
-    maps: &'m BTreeMap<&'m str, Vec<&'m Manifest>>,
-    /// The names in Secrets.
-    secrets: &'m BTreeMap<&'m str, Vec<&'m str>>,
+    index: Index<'m>,
     namespace: String,
     /// Bytes that are left for scripts.
     left: usize,
@@ -27,19 +26,8 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     // Copies, because the manifests change.
     let all = manifests.iter().filter(|one| matches!(one.kind(), "ConfigMap" | "Secret"));
     let all: Vec<Manifest> = all.cloned().collect();
-    let (mut maps, mut secrets) = (BTreeMap::new(), BTreeMap::new());
-    for one in &all {
-        if one.kind() == "ConfigMap" {
-            maps.entry(one.name()).or_insert_with(Vec::new).push(one);
-        } else {
-            let data = ["/data", "/stringData"].into_iter().filter_map(|key| one.map(key));
-            let names = data.flatten().map(|(name, _)| name.as_str());
-            secrets.entry(one.name()).or_insert_with(Vec::new).extend(names);
-        }
-    }
-
-    let (namespace, left) = (String::new(), SCRIPTS_LIMIT);
-    let mut sources = Sources { maps: &maps, secrets: &secrets, namespace, left };
+    let (index, namespace, left) = (Index::new(&all), String::new(), SCRIPTS_LIMIT);
+    let mut sources = Sources { index, namespace, left };
     for manifest in manifests.iter_mut().filter(|_| !all.is_empty()) {
         sources.namespace = manifest.namespace().to_owned();
         sources.resolve_in(&mut manifest.json, &[]);
@@ -62,10 +50,10 @@ fn script_of(container: &Json) -> Option<(String, Vec<String>)> {
 }
 
 impl<'m> Sources<'m> {
-    /// Returns the data of the ConfigMap that a reference names.
-    fn data(&self, reference: &Json) -> Option<&'m serde_json::Map<String, Json>> {
-        let mut named = self.maps.get(text(reference, "name"))?.iter();
-        named.find(|map| map.may_be_in(&self.namespace))?.json.get("data")?.as_object()
+    /// Returns the map at a pointer of the ConfigMap or Secret that a reference names.
+    fn data(&self, kind: &str, one: &Json, at: &str) -> Option<&'m serde_json::Map<String, Json>> {
+        let found = self.index.named(kind, text(one, "name"), &self.namespace);
+        found.first()?.1.map(at)
     }
 
     /// Changes the containers below a value that read ConfigMaps. `volumes` are those of the pod around it.
@@ -94,7 +82,8 @@ impl<'m> Sources<'m> {
         let (path, rest) = script_of(container)?;
         let (name, key, mode) = key_of(volumes, container, &path).ok()?;
         let is_started = is_shell(&words(container)) || mode & EXECUTABLE != 0;
-        let content = self.data(&json!({"name": name}))?.get(&key)?.as_str()?;
+        let content =
+            self.data("ConfigMap", &json!({"name": name}), "/data")?.get(&key)?.as_str()?;
         let is_shell = !content.starts_with("#!") || content.lines().next()?.ends_with("sh");
         // Each container gets a copy.
         self.left = self.left.checked_sub(content.len())?;
@@ -107,7 +96,8 @@ impl<'m> Sources<'m> {
         let mut variables = list(container, "env").to_vec();
         for variable in &mut variables {
             let reference = variable.pointer("/valueFrom/configMapKeyRef");
-            let value = reference.and_then(|one| self.data(one)?.get(text(one, "key")));
+            let data = reference.and_then(|one| self.data("ConfigMap", one, "/data"));
+            let value = data.and_then(|data| data.get(text(reference?, "key")));
             // The API server rejects other values, which is reported at the ConfigMap.
             if let Some(value) = value.filter(|value| value.is_string()) {
                 *variable = json!({"name": variable.get("name"), "value": value});
@@ -121,21 +111,18 @@ impl<'m> Sources<'m> {
         let mut before: BTreeMap<String, &str> = BTreeMap::new();
         let mut sources = list(container, "envFrom").to_vec();
         sources.retain(|source| {
-            let prefix = text(source, "prefix");
-            if let Some(secret) = source.get("secretRef") {
-                let named = self.secrets.get(text(secret, "name")).into_iter().flatten();
-                let named = named.map(|key| (key, format!("{prefix}{key}")));
-                variables.extend(named.filter(|(_, name)| !own.contains(name)).map(
-                    |(key, name)| {
-                        let reference = json!({"name": secret.get("name"), "key": key});
-                        json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
-                    },
-                ));
+            let data = |kind, key, at| self.data(kind, source.get(key)?, at);
+            let named = |(key, value)| {
+                let name = format!("{}{key}", text(source, "prefix"));
+                (!own.contains(&name)).then_some((name, key, value))
+            };
+            let secrets = ["/data", "/stringData"].map(|at| data("Secret", "secretRef", at));
+            for (name, key, _) in secrets.into_iter().flatten().flatten().filter_map(named) {
+                let reference = json!({"name": source["secretRef"]["name"], "key": key});
+                variables.push(json!({"name": name, "valueFrom": {"secretKeyRef": reference}}));
             }
-            let data = source.get("configMapRef").and_then(|reference| self.data(reference));
-            let named =
-                data.into_iter().flatten().map(|(key, value)| (format!("{prefix}{key}"), value));
-            for (name, value) in named.filter(|(name, _)| !own.contains(name)) {
+            let data = data("ConfigMap", "configMapRef", "/data");
+            for (name, _, value) in data.into_iter().flatten().filter_map(named) {
                 variables.push(json!({"name": name, "value": value}));
                 before.extend(value.as_str().map(|value| (name, value)));
             }

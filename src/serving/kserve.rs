@@ -1,20 +1,26 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::field_variable;
+use super::build::{pod_ip_variable, variable};
+use super::pod_fields::Pods;
 use super::topology::SERVING_PORT;
 use super::*;
-use config::serving::{Adapter, Autoscaling, EngineKind};
+use config::serving::{Adapter, EngineKind};
 
 /// The end of the name of a pool that KServe creates, behind the service's (KServe, llmisvc).
 pub(super) const POOL_SUFFIX: &str = "-inference-pool";
 
 /// Returns the LLMInferenceService.
-pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+pub(super) fn objects(config: &ServingConfig, values: &mut Values<'_>) -> Vec<Object> {
+    // The controller downloads or mounts the adapters.
+    let adapter = |one: &Adapter| value!({"name": &one.name, "uri": uri(&one.source)});
+    let adapters: Vec<Value> = config.adapters.iter().map(adapter).collect();
+    let has_adapters = !adapters.is_empty();
+    let lora = value!({"adapters": adapters, "maxRank": ?config.adapter_rank});
     let mut spec = map! {"model": {
         "uri": uri(&config.model),
         "name": &config.served_name,
-        "lora": ?(!config.adapters.is_empty()).then(|| adapters(config)),
+        "lora": ?has_adapters.then_some(lora),
     }};
     for workload in Workload::all(config) {
         let shape = part(&workload, values);
@@ -50,19 +56,12 @@ fn uri(model: &Model) -> String {
     }
 }
 
-/// Returns the adapters, which the controller downloads or mounts.
-fn adapters(config: &ServingConfig) -> Value {
-    let adapter = |one: &Adapter| value!({"name": &one.name, "uri": uri(&one.source)});
-    let adapters: Vec<Value> = config.adapters.iter().map(adapter).collect();
-    value!({"adapters": adapters, "maxRank": ?config.adapter_rank})
-}
-
 /// Returns gateway, route and picker.
-fn router(config: &ServingConfig, values: &mut Values) -> Value {
+fn router(config: &ServingConfig, values: &mut Values<'_>) -> Value {
     let (image, resources) = (config.epp.image.as_ref(), config.epp.resources.as_ref());
     let description = "Image of the endpoint picker.";
     let image = image.map(|image| values.text(&["epp", "image"], image, description));
-    let resources = resources.map(|own| values.resources(&["epp", "resources"], own, &[]));
+    let resources = resources.map(|own| values.resources("epp", own, &[]));
     let template = (image.is_some() || resources.is_some()).then(|| {
         // The name by which the controller merges it into the container of its preset.
         value!({"containers": [{"image": ?image, "resources": ?resources, "name": "main"}]})
@@ -103,23 +102,18 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Value {
     if spec.is_empty() { value!({}) } else { value!({"http": {"spec": spec}}) }
 }
 
-/// Returns the autoscaling of the decode pods: KServe's controller scales by its own metrics.
-fn scaling(scaling: &Autoscaling) -> Json {
-    let actuator = if scaling.keda { "keda" } else { "hpa" };
-    json!({
-        "minReplicas": scaling.min,
-        "maxReplicas": scaling.max,
-        "wva": {actuator: {}},
-    })
-}
-
 /// Returns replicas, parallelism and pods of one role.
-fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
+fn part(workload: &Workload<'_>, values: &mut Values<'_>) -> Map {
     let shape = workload.shape;
     let role = workload.role.as_str();
     let config = workload.config;
     // A CEL rule of the CRD excludes `replicas` together with `scaling`.
     let autoscaling = config.autoscaling.as_ref().filter(|_| workload.role == Role::Decode);
+    // KServe's controller scales by its own metrics.
+    let scaling = autoscaling.map(|own| {
+        let actuator = if own.keda { "keda" } else { "hpa" };
+        json!({"minReplicas": own.min, "maxReplicas": own.max, "wva": {actuator: {}}})
+    });
     let replicas = autoscaling.is_none().then(|| {
         let description = format!("Number of {role} replicas.");
         values.count(&[role, "replicas"], shape.replicas, &description)
@@ -129,7 +123,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
 
     let has_data = shape.dp > 1;
     map! {
-        "scaling": ?autoscaling.map(scaling),
+        "scaling": ?scaling,
         "replicas": ?replicas,
         "labels": ?config.pod.0.get("labels"),
         "kvCacheOffloading": ?offloaded.map(|size| json!({"cpu": format!("{size}Gi")})),
@@ -147,7 +141,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     }
 }
 
-fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
+fn pod(workload: &Workload<'_>, values: &mut Values<'_>) -> Value {
     let config = workload.config;
     let role = workload.role.as_str();
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
@@ -170,7 +164,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         "image": image,
         "args": ?(!args.is_empty()).then(|| Value::texts(args)),
         "env": ?(!env.is_empty()).then_some(Json::Array(env)),
-        "resources": values.resources(&[role, "resources"], &default, &devices),
+        "resources": values.resources(role, &default, &devices),
     });
     let mut pod = map! {
         "imagePullSecrets": values.pull_secrets(config.pull_secret.as_deref()),
@@ -179,20 +173,15 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         "containers": [container],
     };
     pod.extend(engine::scheduling(workload, values));
+    Pods { role, config, values }.complete_spec(&mut pod);
     pod.into()
 }
 
 /// Returns the variables with which pods of this role transfer KV caches. KServe's presets evaluate
 /// VLLM_ADDITIONAL_ARGS as a shell does; in arguments the quotes of JSON would be lost.
 fn transfer(workload: &Workload<'_>) -> [Json; 2] {
-    let config = model_server::transfer_config(workload);
-    [
-        field_variable("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP"),
-        json!({
-            "name": "VLLM_ADDITIONAL_ARGS",
-            "value": format!("--kv-transfer-config '{config}'"),
-        }),
-    ]
+    let flag = format!("--kv-transfer-config '{}'", model_server::transfer_config(workload));
+    [pod_ip_variable("VLLM_NIXL_SIDE_CHANNEL_HOST"), variable("VLLM_ADDITIONAL_ARGS", &flag)]
 }
 
 /// Reports an error for each key without effect.

@@ -20,7 +20,6 @@ pub mod maas;
 mod manifest_files;
 mod model_server;
 mod monitoring_and_scaling;
-mod patches;
 mod picker;
 mod placeholders;
 mod plugins;
@@ -30,7 +29,6 @@ mod presets;
 mod releases;
 mod route;
 mod rules;
-mod security_contexts;
 mod topology;
 mod view;
 mod wide_ep;
@@ -41,6 +39,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{Image, Use, UseKind};
 use crate::ir::{Identity, Map, Object, Release, Unit, Value, map, value};
 use build::{Values, of_model};
+use bundle::fields::maps_mut;
 use bundle2chart_bundle as bundle;
 use bundle2chart_compile::chart::Chart;
 use bundle2chart_compile::models::ModelCompiler;
@@ -52,6 +51,7 @@ use bundle2chart_source as source;
 use bundle2chart_yaml as yaml;
 use config::serving::profile::{self, Profile};
 use config::serving::{Model, RouteConfig, ServingConfig, Topology};
+use jq::{Purpose, Session};
 use releases::image;
 use releases::names::NAMES;
 use serde_json::{Value as Json, json};
@@ -88,13 +88,33 @@ pub fn images(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<V
     Some(images_of(&compile_and_patch(config, diagnostics)?, config))
 }
 
+/// Compiles a model, and applies its `[[serving.patch]]` to the objects as they are with the default values.
 fn compile_and_patch(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
     let mut unit = compile(config, diagnostics)?;
-    if !config.patches.is_empty() {
-        let start = diagnostics.mark();
-        patches::apply(&mut unit, config, diagnostics);
-        diagnostics.no_errors_since(start)?;
+    if config.patches.is_empty() {
+        return Some(unit);
     }
+    let start = diagnostics.mark();
+    let programs = config
+        .patches
+        .iter()
+        .flat_map(|patch| [(Purpose::Filter, &patch.matches), (Purpose::Patch, &patch.patch)])
+        .map(|(purpose, filter)| (purpose, filter.text.clone()))
+        .collect();
+    let mut session = match Session::start(programs) {
+        Ok(session) => session,
+        Err(error) => {
+            let message = format!("cannot start a process for jq: {error}");
+            return diagnostics.fail(Diagnostic::error(Code::FilterFailed, message));
+        }
+    };
+
+    let values = unit.default_values();
+    let release = Release { namespace: &config.namespace, values: &values };
+    let objects = std::mem::take(&mut unit.objects);
+    let patched = overlay::patch(objects, &config.patches, &release, &mut session, 0, diagnostics);
+    unit.objects = patched.objects;
+    diagnostics.no_errors_since(start)?;
     Some(unit)
 }
 
@@ -108,7 +128,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     }
     diagnostics.no_errors_since(start)?;
 
-    let mut values = Values::default();
+    let mut values = Values { all: Vec::new(), found: diagnostics };
     let mut objects = if config.kserve {
         let mut objects = kserve::objects(config, &mut values);
         objects.extend(config.maas.iter().flat_map(|maas| maas::objects(config, maas)));
@@ -121,16 +141,11 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
         objects.extend(monitoring_and_scaling::objects(config));
         objects
     };
-    // From here on every object of every module is there: these keys are for all of them.
-    pod_fields::add(&mut objects, config, &mut values, diagnostics);
-    security_contexts::add(&mut objects, config, &mut values);
-    for object in &mut objects {
+    // From here on every object of every module is there: this key is for all of them.
+    for object in objects.iter_mut().filter(|_| !config.labels.is_empty()) {
         let own = object.metadata_mut().map_at("labels");
         for (key, value) in &config.labels {
             own.get_or_insert_with(key, || value.into());
-        }
-        if own.is_empty() {
-            object.metadata_mut().shift_remove("labels");
         }
     }
     Some(Unit { objects, values: values.sorted(), ..Unit::default() })
@@ -174,29 +189,24 @@ const IMAGES: [&str; 5] =
 /// Reports conflicts between the charts of several models: the same object in one namespace, where
 /// installing the second release fails, and routes that match the same requests.
 pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnostics) {
-    let mut seen: BTreeMap<Identity, &ServingConfig> = BTreeMap::new();
-    for (config, unit) in models {
-        for manifest in manifests(unit, config) {
-            let (field, hint) = match manifest.kind() {
-                "InferenceObjective" => ("objectives", "rename one of them"),
-                "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
-                _ => ("name", "rename one of the models"),
-            };
-            let Some(first) = seen.insert(Identity::of(&manifest.json), config) else { continue };
-            let message = format!("chart of `{}` also has {manifest}", first.name);
-            diagnostics.push(
-                Diagnostic::error(Code::ServingTwice, message)
-                    .at(config.place(field))
-                    .related(first.place(field), "first defined here")
-                    .hint(format!("give each model its own `namespace`, or {hint}")),
-            );
-        }
-    }
-
     let (owners, all): (Vec<&ServingConfig>, Vec<Manifest>) = models
         .iter()
         .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
         .unzip();
+    let mut seen: BTreeMap<Identity, &ServingConfig> = BTreeMap::new();
+    for (config, manifest) in owners.iter().zip(&all) {
+        let (field, hint) = match manifest.kind() {
+            "InferenceObjective" => ("objectives", "rename one of them"),
+            "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
+            _ => ("name", "rename one of the models"),
+        };
+        let Some(first) = seen.insert(Identity::of(&manifest.json), config) else { continue };
+        let message = format!("chart of `{}` also has {manifest}", first.name);
+        let error = Diagnostic::error(Code::ServingTwice, message).at(config.place(field));
+        let hint = format!("give each model its own `namespace`, or {hint}");
+        diagnostics.push(error.related(first.place(field), "first defined here").hint(hint));
+    }
+
     let derived = Derived::new(&all);
     // Models may have different profiles, but the one rule that runs here reads none.
     let view = View::new(&all, &derived, profile::newest());

@@ -8,10 +8,10 @@ pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
     let workloads = Workload::all(config);
     let mut objects = Vec::new();
     if let Some(monitoring) = &config.monitoring {
-        objects.extend(monitors(config, monitoring, &workloads));
+        objects.extend(monitors(config, monitoring));
     }
     if let Some(policy) = &config.network_policy {
-        objects.extend(policies(config, policy, &workloads));
+        objects.extend(policies(config, policy));
     }
     if let Some(pods) = config.disruption_budget {
         let text = include_str!("objects/disruption_budget.yaml");
@@ -34,11 +34,7 @@ pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
     objects
 }
 
-fn monitors(
-    config: &ServingConfig,
-    monitoring: &Monitoring,
-    workloads: &[Workload<'_>],
-) -> Vec<Object> {
+fn monitors(config: &ServingConfig, monitoring: &Monitoring) -> Vec<Object> {
     let mut own = picker::labels(config);
     let mut engine = json!({"app.kubernetes.io/part-of": config.name});
     // A Prometheus selects its monitors by labels, which differ between installations.
@@ -51,7 +47,7 @@ fn monitors(
     let mut objects = of_model(include_str!("objects/service_monitor.yaml"), config, holes);
     let kind = ["monitoring.coreos.com/v1", "PodMonitor", "podMetricsEndpoints"];
     let monitor = |workload| pod_monitor(kind, workload, &monitoring.interval, &engine);
-    objects.extend(workloads.iter().flat_map(monitor));
+    objects.extend(Workload::all(config).iter().flat_map(monitor));
     objects
 }
 
@@ -75,13 +71,9 @@ fn pod_monitor(
     of_model(include_str!("objects/pod_monitor.yaml"), workload.config, holes)
 }
 
-fn policies(
-    config: &ServingConfig,
-    policy: &NetworkPolicy,
-    workloads: &[Workload<'_>],
-) -> Vec<Object> {
+fn policies(config: &ServingConfig, policy: &NetworkPolicy) -> Vec<Object> {
     let mut serving: Vec<u16> = Vec::new();
-    for workload in workloads {
+    for workload in Workload::all(config) {
         serving.extend(workload.ports());
         serving.extend(workload.ports_by_rank().map(|(rank, _)| workload.engine_port() + rank));
         if workload.shape.topology == Topology::DpExternal {

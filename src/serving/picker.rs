@@ -1,5 +1,6 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
+use super::pod_fields::Pods;
 use super::releases::VLLM;
 use super::view::pods::as_text;
 use super::*;
@@ -45,7 +46,7 @@ fn flags(config: &ServingConfig) -> Value {
         args.push("--ha-enable-leader-election".into());
     }
     let mut flags = config.epp.flags.clone();
-    if config.profile.tracing_flag {
+    if config.profile.llm_d {
         // The picker's default is true, also without a collector.
         flags.entry("tracing").or_insert(json!(config.tracing.is_some()));
     }
@@ -58,7 +59,7 @@ fn flags(config: &ServingConfig) -> Value {
 }
 
 /// Returns all objects of the picker.
-pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+pub(super) fn objects(config: &ServingConfig, values: &mut Values<'_>) -> Vec<Object> {
     let several = config.epp.replicas > 1;
     let image = config.epp.image.as_deref().unwrap_or(config.profile.picker_image);
     // Those of llm-d-router's chart.
@@ -92,13 +93,13 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
         "ready": ready,
         "tracing": ?tracing.map(Json::Array),
         "image": values.text(&["epp", "image"], image, "Image of the endpoint picker."),
-        "resources": values.resources(&["epp", "resources"], &default, &[]),
+        "resources": values.resources("epp", &default, &[]),
         "pull_secrets": values.pull_secrets(config.pull_secret.as_deref()),
         "tokenizer": ?is_precise.then(|| tokenizer(config, values)),
         "cache": ?is_precise.then_some("tokenizer-cache"),
     };
     let of_nodes = values.scheduling("epp", "endpoint picker", vec![json!({}), json!([])]);
-    let annotations = values.annotations(&["epp", "annotations"], json!({}), description);
+    let annotations = values.annotations("epp", json!({}), description);
     holes.extend(of_nodes);
     holes.extend(map! {"annotations": annotations});
 
@@ -106,7 +107,13 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
     let metrics =
         config.monitoring.is_some().then_some(include_str!("objects/picker_metrics.yaml"));
     let texts = [include_str!("objects/picker.yaml")].into_iter().chain(election).chain(metrics);
-    texts.flat_map(|text| of_model(text, config, holes.clone())).collect()
+    let mut objects: Vec<Object> =
+        texts.flat_map(|text| of_model(text, config, holes.clone())).collect();
+    if let Some(deployment) = objects.iter_mut().find(|object| object.kind() == "Deployment") {
+        let template = deployment.root.map_at("spec").map_at("template");
+        Pods { role: "epp", config, values }.complete(template);
+    }
+    objects
 }
 
 /// Returns the release of vLLM that tokenizes prompts for an engine: its own, because others may make other
@@ -117,7 +124,7 @@ fn tokenizer_release(image: &str) -> &'static str {
 }
 
 /// Returns the container that renders prompts to tokens as the engine does.
-fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
+fn tokenizer(config: &ServingConfig, values: &mut Values<'_>) -> Value {
     let usual = || format!("vllm/vllm-openai-cpu:v{}", tokenizer_release(&config.engine.image));
     let image = config.epp.tokenizer_image.clone().unwrap_or_else(usual);
     let description = "Image of the tokenizer in the endpoint picker pods.";
@@ -129,9 +136,4 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
         "token": ?config.engine.token_secret.as_deref().map(engine::token_variable),
     };
     build::part(include_str!("objects/tokenizer.yaml"), &holes)
-}
-
-/// Returns the name of the Secret with the metrics token for Prometheus.
-pub(super) fn metrics_secret(config: &ServingConfig) -> String {
-    format!("{}-metrics-reader", name(config))
 }

@@ -3,44 +3,32 @@
 
 use super::build::push_new;
 use super::*;
-use config::serving::{Adapter, PodFields};
+use config::serving::Adapter;
 use std::collections::BTreeSet;
 
 /// Directory for downloaded models on the volume of `cache`.
 pub(super) const MODELS: &str = "/var/cache/models";
 
-/// The part of a pod that has a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PodPart {
-    /// The labels of the pods.
-    Labels,
-    /// The pod spec.
-    Pod,
-    /// The main container.
-    Container,
-}
+/// A key of bundles.toml and the field that it sets: the key, the path of the field in the pod spec, where
+/// `containers` leads to the main container, and the key that identifies the items of a list.
+type Row = (&'static str, &'static [&'static str], &'static str);
 
-/// A key of bundles.toml and the field that it sets: the key, the part of the pod, the path of the field, and
-/// the key that identifies the items of a list.
-type Row = (&'static str, PodPart, &'static [&'static str], &'static str);
-
-/// All keys of `pod`, and at the end those that other keys add.
-static ROWS: [Row; 15] = [
-    ("labels", PodPart::Labels, &[], ""),
-    ("volumes", PodPart::Pod, &["volumes"], "name"),
-    ("volume-mounts", PodPart::Container, &["volumeMounts"], "mountPath"),
-    ("init-containers", PodPart::Pod, &["initContainers"], "name"),
-    ("sidecars", PodPart::Pod, &["containers"], "name"),
-    ("env-from", PodPart::Container, &["envFrom"], ""),
-    ("priority-class", PodPart::Pod, &["priorityClassName"], ""),
-    ("topology-spread", PodPart::Pod, &["topologySpreadConstraints"], ""),
-    ("scheduler", PodPart::Pod, &["schedulerName"], ""),
-    ("runtime-class", PodPart::Pod, &["runtimeClassName"], ""),
-    ("security-context", PodPart::Pod, &["securityContext"], ""),
-    ("host-aliases", PodPart::Pod, &["hostAliases"], "ip"),
-    ("dns-config", PodPart::Pod, &["dnsConfig"], ""),
-    ("resource-claims", PodPart::Pod, &["resourceClaims"], "name"),
-    ("claims", PodPart::Container, &["resources", "claims"], "name"),
+/// All keys of `pod` but `labels`, and at the end those that other keys add.
+static ROWS: [Row; 14] = [
+    ("volumes", &["volumes"], "name"),
+    ("volume-mounts", &["containers", "volumeMounts"], "mountPath"),
+    ("init-containers", &["initContainers"], "name"),
+    ("sidecars", &["containers"], "name"),
+    ("env-from", &["containers", "envFrom"], ""),
+    ("priority-class", &["priorityClassName"], ""),
+    ("topology-spread", &["topologySpreadConstraints"], ""),
+    ("scheduler", &["schedulerName"], ""),
+    ("runtime-class", &["runtimeClassName"], ""),
+    ("security-context", &["securityContext"], ""),
+    ("host-aliases", &["hostAliases"], "ip"),
+    ("dns-config", &["dnsConfig"], ""),
+    ("resource-claims", &["resourceClaims"], "name"),
+    ("claims", &["containers", "resources", "claims"], "name"),
 ];
 
 /// Keys that are values of the chart, with the name and the description of the value.
@@ -49,30 +37,13 @@ const VALUES: [(&str, &str, &str); 2] = [
     ("topology-spread", "topologySpread", "Topology spread constraints"),
 ];
 
-/// A field to add.
-struct Addition {
-    /// The key in bundles.toml that it comes from.
-    source: String,
-    row: &'static Row,
-    json: Json,
-}
-
-/// Returns the fields of a table `pod`.
-fn of_table(fields: &PodFields, prefix: &str) -> Vec<Addition> {
-    let found = fields.0.iter().filter_map(|(key, json)| {
-        let row = ROWS.iter().find(|row| row.0 == *key)?;
-        Some(Addition { source: format!("{prefix}{key}"), row, json: json.clone() })
-    });
-    found.collect()
-}
+/// A field to add: the key in bundles.toml that it comes from, the key of its row, and its value.
+type Addition = (String, &'static str, Json);
 
 /// Returns the fields that other keys add to engine pods.
 fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
     let mut all: Vec<Addition> = Vec::new();
-    let mut add = |source: &str, key: &str, json: Json| {
-        let row = ROWS.iter().find(|row| row.0 == key);
-        all.extend(row.map(|row| Addition { source: source.to_owned(), row, json }));
-    };
+    let mut add = |source: &str, key, json| all.push((source.to_owned(), key, json));
 
     if let Some(claim) = cache_claim(config) {
         let volume = json!([{"name": "models", "persistentVolumeClaim": {"claimName": claim}}]);
@@ -116,118 +87,73 @@ pub(super) fn cache_claim(config: &ServingConfig) -> Option<String> {
     Some(existing.unwrap_or_else(|| format!("{}-cache", config.name)))
 }
 
-/// Adds the fields to all pods of the objects. Reports fields that the chart sets itself.
-pub(super) fn add(
-    objects: &mut [Object],
-    config: &ServingConfig,
-    values: &mut Values,
-    diagnostics: &mut Diagnostics,
-) {
-    let mut engine = of_table(&config.pod, "pod.");
-    engine.extend(of_other_keys(config));
-    let picker = of_table(&config.epp.pod, "epp.pod.");
-    each_pod(objects, config, &mut |role, holder, key| {
-        let additions = if role == "epp" { &picker } else { &engine };
-        let mut pods = Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
-        // Otherwise there is no template with labels.
-        if key == "spec" {
-            pods.add_labels(holder.map_at("metadata").map_at("labels"), additions);
-        }
-        pods.add_to_spec(holder.map_at(key), additions);
-    });
-}
-
-/// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
-fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
-    let of_workload = workloads.iter().find(|workload| workload.name() == object.name());
-    match object.kind() {
-        // The picker's Deployment is the only one that runs no model.
-        "Deployment" if of_workload.is_none() => Some("epp"),
-        "Deployment" | "LeaderWorkerSet" => of_workload.map(|workload| workload.role.as_str()),
-        // Their prefill pods get the other role where `each_pod` finds them.
-        "DisaggregatedSet" | "LLMInferenceService" => Some(Role::Decode.as_str()),
-        _ => None,
-    }
-}
-
-/// A change of pods: it gets their role, the map that has their spec, and its key there.
-type Change<'c> = dyn FnMut(&'static str, &mut Map, &'static str) + 'c;
-
-/// Calls `change` for each pod template below a map, as [`each_pod`] does: those at `template`,
-/// `leaderTemplate` and `workerTemplate` that have a spec with containers.
-fn each_template(map: &mut Map, role: &'static str, change: &mut Change<'_>) {
-    // Roles of a DisaggregatedSet are the only maps above a template that have a name.
-    let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
-    let role = if is_prefill { Role::Prefill.as_str() } else { role };
-    for (key, value) in map.iter_mut() {
-        let is_template = matches!(key.as_str(), "template" | "leaderTemplate" | "workerTemplate");
-        let has_pods = value.get("spec").is_some_and(|spec| spec.get("containers").is_some());
-        if let Some(items) = value.as_seq_mut() {
-            for inner in items.iter_mut().filter_map(Value::as_map_mut) {
-                each_template(inner, role, change);
-            }
-        } else if let Some(inner) = value.as_map_mut() {
-            match is_template && has_pods {
-                true => change(role, inner, "spec"),
-                false => each_template(inner, role, change),
-            }
-        }
-    }
-}
-
 /// The pods of one role, to which fields are added.
-struct Pods<'p> {
-    role: &'static str,
-    values: &'p mut Values,
-    config: &'p ServingConfig,
-    diagnostics: &'p mut Diagnostics,
+pub(super) struct Pods<'p, 'd> {
+    /// The role, under which the chart has the values of the pods.
+    pub(super) role: &'static str,
+    /// The configuration of the model.
+    pub(super) config: &'p ServingConfig,
+    /// The values of the chart.
+    pub(super) values: &'p mut Values<'d>,
 }
 
-impl Pods<'_> {
-    fn add_labels(&mut self, own: &mut Map, additions: &[Addition]) {
-        for addition in additions.iter().filter(|addition| addition.row.1 == PodPart::Labels) {
-            for (key, value) in addition.json.as_object().into_iter().flatten() {
+impl Pods<'_, '_> {
+    /// Adds labels and fields to a pod template, as [`Pods::complete_spec`] does.
+    pub(super) fn complete(&mut self, template: &mut Map) {
+        let own = template.map_at("metadata").map_at("labels");
+        for (source, _, labels) in self.additions().iter().filter(|(_, key, _)| *key == "labels") {
+            for (key, value) in labels.as_object().into_iter().flatten() {
                 if own.contains_key(key) {
-                    self.conflict(addition, &format!("label `{key}`"));
+                    self.conflict(source, &format!("label `{key}`"));
                     continue;
                 }
                 own.insert(key.clone(), value.into());
             }
         }
+        self.complete_spec(template.map_at("spec"));
     }
 
-    fn add_to_spec(&mut self, spec: &mut Map, additions: &[Addition]) {
-        for addition in additions {
-            match addition.row.1 {
-                PodPart::Labels => {}
-                PodPart::Pod => self.set(spec, addition),
-                PodPart::Container => {
-                    // The key `sidecars` appends, so the container of the chart stays the first.
-                    let containers = spec.list_at("containers");
-                    if let Some(main) = containers.first_mut().and_then(Value::as_map_mut) {
-                        self.set(main, addition);
-                    }
-                }
-            }
+    /// Adds fields to a pod spec, and makes its security contexts values of the chart. Reports fields that
+    /// the chart sets itself.
+    pub(super) fn complete_spec(&mut self, spec: &mut Map) {
+        for addition in self.additions() {
+            self.set(spec, &addition);
         }
+        self.security_contexts(spec);
+    }
+
+    /// Returns the fields to add.
+    fn additions(&self) -> Vec<Addition> {
+        let config = self.config;
+        let (prefix, own, more) = match self.role {
+            "epp" => ("epp.pod.", &config.epp.pod, Vec::new()),
+            _ => ("pod.", &config.pod, of_other_keys(config)),
+        };
+        let own = own.0.iter().map(|(key, json)| (format!("{prefix}{key}"), *key, json.clone()));
+        own.chain(more).collect()
     }
 
     /// Sets a field, or appends to its list.
-    fn set(&mut self, map: &mut Map, addition: &Addition) {
-        let (key, _, path, identity) = *addition.row;
+    fn set(&mut self, spec: &mut Map, (source, key, json): &Addition) {
+        let Some((_, path, identity)) = ROWS.iter().find(|row| row.0 == *key) else { return };
         let Some((field, path)) = path.split_last() else { return };
-        let map = path.iter().fold(map, |map, key| map.map_at(key));
-        let value = match VALUES.iter().find(|value| value.0 == key) {
-            Some((_, name, description)) => self.value(name, description, &addition.json),
-            None => (&addition.json).into(),
+        let holder = path.iter().try_fold(spec, |map, key| match *key {
+            // The key `sidecars` appends, so the container of the chart stays the first.
+            "containers" => map.list_at(key).first_mut()?.as_map_mut(),
+            key => Some(map.map_at(key)),
+        });
+        let Some(holder) = holder else { return };
+        let value = match VALUES.iter().find(|value| value.0 == *key) {
+            Some((_, name, description)) => self.value(name, description, json),
+            None => json.into(),
         };
-        let Some(known) = map.get_mut(field) else {
-            map.insert((*field).to_owned(), value);
+        let Some(known) = holder.get_mut(field) else {
+            holder.insert((*field).to_owned(), value);
             return;
         };
 
-        let (Value::Seq(known), Json::Array(items)) = (known, &addition.json) else {
-            self.conflict(addition, &format!("`{field}`"));
+        let (Value::Seq(known), Json::Array(items)) = (known, json) else {
+            self.conflict(source, &format!("`{field}`"));
             return;
         };
         for item in items {
@@ -239,7 +165,7 @@ impl Pods<'_> {
             };
             if known.iter().any(is_same) {
                 let what = format!("{identity} `{}` of `{field}`", name.unwrap_or_default());
-                self.conflict(addition, &what);
+                self.conflict(source, &what);
             } else {
                 known.push(item.into());
             }
@@ -259,38 +185,37 @@ impl Pods<'_> {
         }
     }
 
-    fn conflict(&mut self, addition: &Addition, what: &str) {
-        let message = format!("`{}` sets {what}, which the chart sets itself", addition.source);
+    fn conflict(&mut self, source: &str, what: &str) {
+        let message = format!("`{source}` sets {what}, which the chart sets itself");
         let hint = "use another name, or change the object with `[[serving.patch]]`";
         let error = Diagnostic::error(Code::InvalidValue, message).hint(hint);
         // One key sets the fields of several pods: of both roles, of leaders and of workers.
-        push_new(error.at(self.config.place(&addition.source)), self.diagnostics);
+        push_new(error.at(self.config.place(source)), self.values.found);
     }
-}
 
-/// Calls `change` for all pods of the objects; the key is `spec` of a template, or another one.
-pub(super) fn each_pod(objects: &mut [Object], config: &ServingConfig, change: &mut Change<'_>) {
-    let workloads = Workload::all(config);
-    for object in objects {
-        let Some(role) = role(object, &workloads) else { continue };
-        if object.kind() != "LLMInferenceService" {
-            each_template(&mut object.root, role, change);
-            continue;
+    /// Makes the security contexts of the pods and their containers values, with the names that charts of
+    /// operators have: `ROLE.podSecurityContext` and `ROLE.securityContext.CONTAINER`. The defaults are what
+    /// the chart sets. Pods of one role share their values, such as a leader and its workers.
+    fn security_contexts(&mut self, spec: &mut Map) {
+        let role = self.role;
+        self.security_context(spec, &["podSecurityContext"], &format!("{role} pods"));
+        for container in maps_mut(spec, "containers") {
+            // The name is the key of the value, so it must not depend on another value.
+            let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
+            let name = name.to_owned();
+            let whose = format!("container `{name}` of the {role} pods");
+            self.security_context(container, &["securityContext", &name], &whose);
         }
+    }
 
-        // The pods of an LLMInferenceService have no template around their spec.
-        let mut of_role = |part: &mut Map, role: Role| {
-            for key in ["template", "worker"] {
-                if part.get(key).and_then(Value::as_map).is_some() {
-                    change(role.as_str(), part, key);
-                }
-            }
-        };
-        let spec = object.root.map_at("spec");
-        of_role(spec, Role::Decode);
-        if let Some(prefill) = spec.get_mut("prefill").and_then(Value::as_map_mut) {
-            of_role(prefill, Role::Prefill);
-        }
+    /// Replaces the security context of a pod or container by a value, with it as the default.
+    fn security_context(&mut self, holder: &mut Map, path: &[&str], whose: &str) {
+        let own = holder.get("securityContext");
+        let default = own.map_or(json!({}), |own| Release::LITERAL.value(own));
+        let path = [&[self.role], path].concat();
+        let description = format!("Security context of the {whose}.");
+        let value = self.values.whole(&path, default, Json::Bool(true), &description);
+        holder.insert("securityContext".to_owned(), value);
     }
 }
 
@@ -301,8 +226,8 @@ mod tests {
 
     #[test]
     fn every_key_has_a_field() {
-        let keys: Vec<&str> = PodTable::table().keys.iter().map(|key| key.name.as_str()).collect();
-        let rows: Vec<&str> = ROWS.iter().map(|row| row.0).collect();
-        assert_eq!(rows[..keys.len()], keys);
+        let keys = PodTable::table().keys.iter().map(|key| key.name.as_str());
+        let rows = ["labels"].into_iter().chain(ROWS.iter().map(|row| row.0));
+        assert!(rows.take(keys.len()).eq(keys));
     }
 }

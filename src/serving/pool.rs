@@ -1,7 +1,6 @@
 //! InferencePool, objectives and rewrites.
 
 use super::*;
-use crate::ir::group_of;
 
 /// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
@@ -34,9 +33,4 @@ pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
         objects.extend(of_model(include_str!("objects/rewrite.yaml"), config, holes));
     }
     objects
-}
-
-/// Returns the backend reference of routes to the pool.
-pub(super) fn backend(config: &ServingConfig) -> Json {
-    json!({"group": group_of(config.profile.pool), "kind": "InferencePool", "name": config.name})
 }

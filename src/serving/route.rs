@@ -2,10 +2,12 @@
 
 use super::releases::go_flags::nanoseconds;
 use super::*;
+use ir::group_of;
 
 /// Returns the objects of the route.
 pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object> {
-    let backend = pool::backend(config);
+    let group = group_of(config.profile.pool);
+    let backend = json!({"group": group, "kind": "InferencePool", "name": config.name});
     let holes = map! {
         "gateway": &route.gateway,
         "gateway_namespace": ?&route.gateway_namespace,
@@ -44,8 +46,10 @@ pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json)
             "timeouts": {"request": route.request_timeout},
         })
     };
+    // The route strips prefixes of paths that the engine does not serve.
+    let server = model_server::of(config).table;
     let (known, own): (Vec<&String>, Vec<&String>) =
-        route.paths.iter().partition(|path| is_of_the_engine(config, path));
+        route.paths.iter().partition(|path| server.serves(path));
     let mut rules = Vec::new();
     if !known.is_empty() {
         rules.push(rule(known.into_iter().map(condition).collect()));
@@ -58,11 +62,6 @@ pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json)
         rules.push(rule);
     }
     Json::Array(rules)
-}
-
-/// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
-pub(super) fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
-    model_server::of(config).table.serves(path)
 }
 
 /// Maximum timeout of Google's load balancers in seconds.

@@ -134,14 +134,10 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     for workload in &workloads {
         check_shape(workload, diagnostics);
     }
-    let error = |code: Code, key: &str, message: &str, hint: &str| {
-        Diagnostic::error(code, message).at(config.place(key)).hint(hint)
-    };
-
     if config.autoscaling.is_some() && config.written("replicas").is_some() {
         let hint = "remove `replicas`, and use `min` of `autoscaling`";
         let message = "`replicas` and `autoscaling` are both set";
-        diagnostics.push(error(Code::ServingAutoscaler, "replicas", message, hint));
+        diagnostics.error(Code::ServingAutoscaler, config.place("replicas"), message, hint);
     }
     let elects = config.epp.flags.get("ha-enable-leader-election");
     let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
@@ -149,36 +145,37 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     if replicas > 1 && elects.is_some_and(no) && !can_be_several(&presets::config_of(config)) {
         let message = format!("{replicas} picker replicas without leader election");
         let hint = "remove the flag, or use one replica";
-        diagnostics.push(error(Code::ServingPickerReplicas, "epp.flags", &message, hint));
+        diagnostics.error(Code::ServingPickerReplicas, config.place("epp.flags"), message, hint);
     }
 
-    check_additions(config, &mut |key, message, hint| {
-        diagnostics.push(error(Code::InvalidValue, key, message, hint));
-    });
+    check_additions(config, diagnostics);
     model_server::check(config, diagnostics);
 
     let profile = config.profile;
     if config.prefill.is_some() && profile.sidecar_image.is_none() && !config.kserve {
         let message = format!("API profile {} does not support prefill", profile.name);
         let hint = "use a profile with a routing sidecar: `api = \"llm-d-0.10\"`";
-        diagnostics.push(error(Code::ServingProfile, "prefill", &message, hint));
+        diagnostics.error(Code::ServingProfile, config.place("prefill"), message, hint);
     }
     // A role of a DisaggregatedSet is the spec of a LeaderWorkerSet.
+    let place = config.place("disaggregated-set");
     if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
         let message = "DisaggregatedSet needs groups, but a role has single pods";
         let hint = "use a topology with groups for both roles, or remove `disaggregated-set`";
-        diagnostics.push(error(Code::ServingGroupSize, "disaggregated-set", message, hint));
+        diagnostics.error(Code::ServingGroupSize, place, message, hint);
     }
     if config.disaggregated_set && profile.disaggregated_set.is_none() {
         let message = format!("API profile {} does not support DisaggregatedSets", profile.name);
         let hint = "use a newer `api`, or remove `disaggregated-set`";
-        diagnostics.push(error(Code::ServingProfile, "disaggregated-set", &message, hint));
+        diagnostics.error(Code::ServingProfile, place, message, hint);
     }
 }
 
-/// Reports keys that have no effect on this model, or not with the other keys: the key, a message and a
-/// hint.
-fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &str)) {
+/// Reports keys that have no effect on this model, or not with the other keys.
+fn check_additions(config: &ServingConfig, diagnostics: &mut Diagnostics) {
+    let mut report = |key: &str, message: &str, hint: &str| {
+        diagnostics.error(Code::InvalidValue, config.place(key), message, hint);
+    };
     let workloads = Workload::all(config);
     let is_downloaded = matches!(config.model, Model::HuggingFace(_));
     if config.cache.is_some() && !is_downloaded {
@@ -186,9 +183,9 @@ fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &s
         report("cache", "`cache` has no effect on this `model`", hint);
     }
     if let Some(cache) = config.cache.as_ref().filter(|cache| cache.size.is_some()) {
-        let is_one = workloads.len() == 1
-            && workloads.iter().all(|one| !one.is_group() && one.shape.replicas <= 1)
-            && config.autoscaling.is_none();
+        let is_single = |one: &Workload<'_>| !one.is_group() && one.shape.replicas <= 1;
+        let is_one = workloads.len() == 1 && workloads.iter().all(is_single);
+        let is_one = is_one && config.autoscaling.is_none();
         if cache.access_mode == AccessMode::ReadWriteOnce && !is_one {
             let hint = "use a StorageClass with `access-mode = \"ReadWriteMany\"`";
             report("cache", "`ReadWriteOnce` is for one node, but the model has more pods", hint);
@@ -225,11 +222,10 @@ fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &s
         let label = "cloud.google.com/gke-tpu-topology";
         let selects =
             config.engine.node_selector.as_ref().is_some_and(|all| all.get(label).is_some());
-        let known = |one: &Workload<'_>| tpu.topologies.iter().any(|(n, _)| *n == one.units());
-        if !selects && !workloads.iter().all(known) {
-            let numbers: Vec<String> =
-                tpu.topologies.iter().map(|(number, _)| number.to_string()).collect();
-            let message = format!("nodes with TPU {} have {} chips", tpu.name, numbers.join(", "));
+        let numbers: Vec<u32> = tpu.topologies.iter().map(|(number, _)| *number).collect();
+        if !selects && !workloads.iter().all(|one| numbers.contains(&one.units())) {
+            let numbers = numbers.iter().map(u32::to_string).collect::<Vec<String>>().join(", ");
+            let message = format!("nodes with TPU {} have {numbers} chips", tpu.name);
             let hint = format!("change the parallelism, or set `{label}` in `node-selector`");
             report("accelerator.tpu", &message, &hint);
         }
@@ -272,7 +268,7 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
             format!("{} ranks are not divisible by {} nodes", shape.dp, shape.nodes),
             "use a multiple: all pods of a group have the same number of ranks (kserve#4946)",
         ),
-        Topology::DpExternal if shape.dp / shape.nodes.max(1) < 2 => report(
+        Topology::DpExternal if workload.local_ranks < 2 => report(
             "topology",
             "vLLM rejects one port per rank with a single rank per pod".to_owned(),
             "use `lws-dp-hybrid`, which has one port per pod, or fewer `nodes`",

@@ -5,13 +5,11 @@ use super::engine::Pod;
 use super::*;
 
 /// Returns the workloads and their ServiceAccount.
-pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+pub(super) fn objects(config: &ServingConfig, values: &mut Values<'_>) -> Vec<Object> {
     let workloads = Workload::all(config);
-    let annotations = values.annotations(
-        &["serviceAccount", "annotations"],
-        json!(config.service_account_annotations),
-        "Annotations of the ServiceAccount of the engine pods.",
-    );
+    let own = json!(config.service_account_annotations);
+    let description = "Annotations of the ServiceAccount of the engine pods.";
+    let annotations = values.annotations("serviceAccount", own, description);
     let holes = map! {"annotations": annotations};
     let mut objects = of_model(include_str!("objects/account.yaml"), config, holes);
     objects.extend(cache(config, values).unwrap_or_default());
@@ -45,23 +43,24 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
 const SPEC: &str = include_str!("objects/spec.yaml");
 
 /// Returns the claim for downloaded models, if the chart creates it.
-fn cache(config: &ServingConfig, values: &mut Values) -> Option<Vec<Object>> {
+fn cache(config: &ServingConfig, values: &mut Values<'_>) -> Option<Vec<Object>> {
     let cache = config.cache.as_ref()?;
     let description = "Size of the volume for downloaded models.";
     let size = values.text(&["cache", "size"], cache.size.as_deref()?, description);
     let description = "StorageClass of the volume for downloaded models; empty for the default.";
+    let path = &["cache", "storageClass"];
     let class = cache.storage_class.as_deref().unwrap_or_default();
     let holes = map! {
         "claim": pod_fields::cache_claim(config)?,
         "access_mode": cache.access_mode.as_str(),
-        "class": values.optional_text(&["cache", "storageClass"], class, description),
+        "class": values.whole(path, json!(class), Json::Null, description),
         "size": size,
     };
     Some(of_model(include_str!("objects/cache.yaml"), config, holes))
 }
 
 /// Returns the number of replicas; `None` with an autoscaler.
-fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
+fn replicas(workload: &Workload<'_>, values: &mut Values<'_>) -> Option<Value> {
     // An upgrade would otherwise reset what the autoscaler has set.
     if workload.role == Role::Decode && workload.config.autoscaling.is_some() {
         return None;
@@ -73,12 +72,14 @@ fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
 }
 
 /// Returns the spec of a LeaderWorkerSet.
-fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
+fn group(workload: &Workload<'_>, values: &mut Values<'_>) -> Value {
     let mut holes = map! {
         "replicas": ?replicas(workload, values),
         "size": workload.shape.nodes,
     };
-    for pod in engine::templates(workload) {
+    let has_equal_pods = workload.workers_serve();
+    let pods = if has_equal_pods { &[Pod::Every][..] } else { &[Pod::Leader, Pod::Headless] };
+    for pod in pods {
         let key = if *pod == Pod::Leader { "leader" } else { "worker" };
         holes.insert(key.to_owned(), engine::template(workload, *pod, values));
     }
@@ -86,7 +87,7 @@ fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
 }
 
 /// Returns a DisaggregatedSet, which rolls both roles out together.
-fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+fn disaggregated_set(config: &ServingConfig, values: &mut Values<'_>) -> Vec<Object> {
     let role = |workload: &Workload<'_>| {
         let mut spec = group(workload, values);
         // The DisaggregatedSet rolls out its roles together, and sets the partition of each itself.

@@ -311,21 +311,13 @@ fn note(
 ) {
     spans.insert(path.to_owned(), reader.span(value.span()));
     let Some(table) = key.kind.table() else { return };
-    let mut inner = |path: &str, tree: &DeTable<'_>| {
+    let whole = value.get_ref().as_table().map(|tree| (path.to_owned(), tree));
+    let listed = items(value).filter_map(|item| item.get_ref().as_table()).enumerate();
+    let listed = listed.map(|(number, tree)| (format!("{path}.{number}"), tree));
+    for (path, tree) in whole.into_iter().chain(listed) {
         for (name, value) in tree {
             if let Some(key) = table.key(name.get_ref()) {
                 note(reader, &format!("{path}.{}", key.name), (key, value), spans);
-            }
-        }
-    };
-
-    match value.get_ref().as_table() {
-        Some(tree) => inner(path, tree),
-        None => {
-            for (number, tree) in
-                items(value).filter_map(|item| item.get_ref().as_table()).enumerate()
-            {
-                inner(&format!("{path}.{number}"), tree);
             }
         }
     }

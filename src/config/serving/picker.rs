@@ -1,6 +1,6 @@
 //! `epp`, `objectives` and `rewrites`: the endpoint picker.
 
-use super::pods::{PodTable, check_entries};
+use super::pods::PodTable;
 use super::*;
 use serde_json::Map as JsonMap;
 
@@ -80,13 +80,15 @@ impl Form for Flags {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
-        check_entries(reader, value, &given, |name, flag| {
+        for (name, flag) in &given {
             let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-            let is_flag = plain && !name.starts_with('-') && !flag.is_object() && !flag.is_array();
-            let message = format!("`{name}` is not a flag with one value");
-            let hint = "write `flags = { tracing = false }`, without leading dashes";
-            (!is_flag).then_some((message, hint))
-        });
+            if !plain || name.starts_with('-') || flag.is_object() || flag.is_array() {
+                let message = format!("`{name}` is not a flag with one value");
+                let hint = "write `flags = { tracing = false }`, without leading dashes";
+                // At the whole table: the JSON of its entries has no places.
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+        }
         Some(given)
     }
 }
@@ -102,19 +104,19 @@ impl Form for Objectives {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
         // The CRD's `priority` is an int32.
         let number = |priority: &Json| priority.as_i64().filter(|n| i32::try_from(*n).is_ok());
-        check_entries(reader, value, &given, |name, priority| {
-            let is_name = name.split('.').all(|part| label_fault(part, NAMESPACE_LIMIT).is_none());
-            let of_name = (!is_name).then(|| {
+        for (name, priority) in &given {
+            if name.split('.').any(|part| label_fault(part, NAMESPACE_LIMIT).is_some()) {
+                let message = format!("`{name}` is not a valid name for an InferenceObjective");
                 let hint = "use lower-case letters, digits and dashes; start and end with a letter \
                     or digit";
-                (format!("`{name}` is not a valid name for an InferenceObjective"), hint)
-            });
-            let of_number = number(priority).is_none().then(|| {
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+            if number(priority).is_none() {
+                let message = format!("the priority of `{name}` is not an integer");
                 let hint = "write `objectives = { premium = 100, batch = -10 }`";
-                (format!("the priority of `{name}` is not an integer"), hint)
-            });
-            of_name.into_iter().chain(of_number)
-        });
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+        }
         let entries = given.into_iter();
         Some(entries.filter_map(|(name, priority)| Some((name, number(&priority)?))).collect())
     }
@@ -129,9 +131,14 @@ impl Form for Rewrite {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let rewrite = as_json(value.get_ref());
+        // No tables of `table!`, whose reader would report unknown keys: so they are refused here.
+        let has_only = |item: &Json, keys: [&str; 2]| {
+            item.as_object().is_some_and(|map| map.keys().all(|key| keys.contains(&key.as_str())))
+        };
         let target = |target: &Json| {
             // Each target gets a weight: the CRD demands one of all targets or of none.
-            let weight = target.get("weight").map_or(Some(1), Json::as_u64)?;
+            let weight = target.get("weight").map_or(Some(1), Json::as_u64);
+            let weight = weight.filter(|_| has_only(target, ["model", "weight"]))?;
             // The limits are those of the CRD of InferenceModelRewrites.
             let weight = u32::try_from(weight).ok().filter(|w| (1..=1_000_000).contains(w))?;
             Some((target.get("model")?.as_str()?.to_owned(), weight))
@@ -142,6 +149,7 @@ impl Form for Rewrite {
             .filter(|targets| !targets.is_empty())
             .and_then(|targets| targets.iter().map(target).collect());
         let model = rewrite.get("model").and_then(Json::as_str);
+        let model = model.filter(|_| has_only(&rewrite, ["model", "targets"]));
         if let (Some(model), Some(targets)) = (model, targets) {
             return Some((model.to_owned(), targets));
         }

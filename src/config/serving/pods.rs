@@ -93,19 +93,6 @@ table! {
     }
 }
 
-/// Reports the entries of a table that have faults: messages and hints.
-pub(super) fn check_entries<'e, T: 'e, F: IntoIterator<Item = (String, &'static str)>>(
-    reader: &mut Reader<'_>,
-    table: &Node<'_>,
-    entries: impl IntoIterator<Item = (&'e String, &'e T)>,
-    faults: impl Fn(&str, &T) -> F,
-) {
-    for (message, hint) in entries.into_iter().flat_map(|(name, entry)| faults(name, entry)) {
-        // At the whole table: the JSON of its entries has no places.
-        reader.error(Code::InvalidValue, &table.span(), message, hint);
-    }
-}
-
 /// Labels with valid keys and values.
 pub struct Labels;
 
@@ -115,11 +102,13 @@ impl Form for Labels {
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let labels = TextMap::read(reader, key, value)?;
-        check_entries(reader, value, &labels, |name, text| {
-            let is_label = is_label_key(name) && is_label_value(text);
+        let is_invalid =
+            |(name, text): &(&String, &String)| !is_label_key(name) || !is_label_value(text);
+        for (name, text) in labels.iter().filter(is_invalid) {
+            let message = format!("invalid label `{name}: {text}`");
             let hint = "use at most 63 letters, digits, dashes, dots and underscores";
-            (!is_label).then(|| (format!("invalid label `{name}: {text}`"), hint))
-        });
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
         Some(labels)
     }
 }

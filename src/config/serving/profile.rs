@@ -24,15 +24,13 @@ pub struct Profile {
     pub sidecar_image: Option<&'static str>,
     /// The sidecar's flag for the engine's port.
     pub sidecar_engine_port: &'static str,
-    /// True if the picker has the flag `--tracing`.
-    pub tracing_flag: bool,
     /// True if pools require an `endpointPickerRef`, as before GAIE 1.6.
     pub needs_picker: bool,
     /// `apiVersion` of LeaderWorkerSets.
     pub lws: &'static str,
     /// `apiVersion` of DisaggregatedSets; `None` if the profile has none.
     pub disaggregated_set: Option<&'static str>,
-    /// True if the picker has the plugins of llm-d.
+    /// True if the picker has the plugins of llm-d, and the flag `--tracing`.
     pub llm_d: bool,
 }
 
@@ -49,7 +47,6 @@ const NEWEST: Profile = Profile {
     picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0",
     sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"),
     sidecar_engine_port: "model-server-port",
-    tracing_flag: true,
     needs_picker: false,
     lws: "leaderworkerset.x-k8s.io/v1",
     disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
@@ -77,7 +74,6 @@ static PROFILES: [Profile; 3] = [
         picker_image: "registry.k8s.io/gateway-api-inference-extension/epp:v1.4.0",
         sidecar_image: None,
         sidecar_engine_port: "",
-        tracing_flag: false,
         needs_picker: true,
         disaggregated_set: None,
         llm_d: false,

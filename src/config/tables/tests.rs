@@ -1376,6 +1376,8 @@ rewrites = [{ model = "a", targets = [{ model = "b", weight = 0 }] }, { model = 
 
 rewrites = [{ model = "a", targets = [{ model = "b", weight = "1" }] }, { model = "a", targets = [{ model = 1 }] }]
 
+rewrites = [{ model = "a", targets = [{ model = "b", wieght = 2 }] }, { model = "a", target = "b", targets = [{ model = "b" }] }]
+
 route = { gateway = "a", gateway-class = "b", gateway-namespace = "c" }
 
 route = { gateway = "a", gateway-class = "b" }

@@ -1,7 +1,6 @@
 //! README.md and NOTES.txt of models.
 
 use super::*;
-use crate::route::is_of_the_engine;
 use crate::topology;
 use askama::Template;
 use askama::filters::Safe;
@@ -37,10 +36,6 @@ impl Readme<'_> {
         }
     }
 
-    fn has_groups(&self) -> bool {
-        self.workloads.iter().any(Workload::is_group)
-    }
-
     fn has_ranks(&self) -> bool {
         self.workloads.iter().any(|workload| workload.port_count() > 1)
     }
@@ -53,10 +48,6 @@ impl Readme<'_> {
 
     fn adapter_claims(&self) -> BTreeSet<&str> {
         self.config.adapters.iter().filter_map(Adapter::claim).collect()
-    }
-
-    fn cache_claim(&self) -> Option<&str> {
-        self.config.cache.as_ref()?.claim.as_deref()
     }
 
     /// Returns the name of the object of a subscription.
@@ -104,7 +95,8 @@ struct Request<'a> {
 impl Request<'_> {
     /// Returns the path before that of the API. The route removes prefixes that are not the engine's.
     fn path<'r>(&self, route: &'r RouteConfig) -> &'r str {
-        let own = route.paths.iter().find(|path| !is_of_the_engine(self.config, path));
+        let server = model_server::of(self.config).table;
+        let own = route.paths.iter().find(|path| !server.serves(path));
         own.map_or("", |path| path.trim_end_matches('/'))
     }
 }

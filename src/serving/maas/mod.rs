@@ -4,20 +4,16 @@
 //! documents of the chart. The names that
 //! MaaS' controller looks up are in `config/serving/maas`.
 
-mod additions;
-mod model;
-
-use super::build;
-use crate::config::serving::maas::{
-    DATABASE, DATABASE_NAME, DATABASE_PASSWORD, DATABASE_SECRET, MaasPlatform, MaasRelease, TENANT,
-    TENANT_NAMESPACE,
-};
-use crate::ir::{Object, Origin, Value, map};
+use super::*;
+use askama::Template;
+use bundle2chart_compile::chart::Additions;
+use bundle2chart_compile::documents::filters;
 use bundle2chart_compile::models::Namespaces;
-use serde_json::json;
-
-pub use additions::additions;
-pub(super) use model::objects;
+use config::serving::maas::{
+    DATABASE, DATABASE_NAME, DATABASE_PASSWORD, DATABASE_SECRET, DATABASE_URL, MaasModel,
+    MaasPlatform, MaasRelease, TENANT, TENANT_NAMESPACE,
+};
+use ir::Origin;
 
 /// Namespace of AITenants, a default of the controller. The default one has the name of the namespace of its
 /// settings.
@@ -74,4 +70,46 @@ pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Obje
     }
     objects.iter_mut().for_each(|object| object.origin = Origin::Added("maas"));
     objects
+}
+
+/// Returns the objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
+pub(super) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
+    let tenant = &maas.tenant_namespace;
+    let holes = map! {"tenant": tenant, "groups": group_references(&maas.groups())};
+    let mut objects = of_model(include_str!("../objects/maas_model.yaml"), config, holes);
+    for subscription in &maas.subscriptions {
+        let limits = subscription.token_limits.iter();
+        let limits = limits.map(|limit| json!({"limit": limit.limit, "window": limit.window}));
+        let holes = map! {
+            "name": &subscription.name,
+            "tenant": tenant,
+            "groups": group_references(&subscription.groups),
+            "priority": subscription.priority,
+            "limits": limits.collect::<Json>(),
+        };
+        objects.extend(of_model(include_str!("../objects/maas_subscription.yaml"), config, holes));
+    }
+    objects
+}
+
+fn group_references<S: AsRef<str>>(groups: &[S]) -> Json {
+    groups.iter().map(|group| json!({"name": group.as_ref()})).collect()
+}
+
+/// Returns the text of `[chart.maas]` in README.md and NOTES.txt of its chart: the Secrets that the cluster must
+/// have.
+pub fn additions(platform: &MaasPlatform) -> Additions {
+    Additions { readme: Readme { platform }.to_string(), notes: Notes { platform }.to_string() }
+}
+
+#[derive(Template)]
+#[template(path = "maas/documents/platform.md")]
+struct Readme<'a> {
+    platform: &'a MaasPlatform,
+}
+
+#[derive(Template)]
+#[template(path = "maas/documents/platform.txt", syntax = "notes")]
+struct Notes<'a> {
+    platform: &'a MaasPlatform,
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::releases::SGLANG;
 
 /// Port on which the pods of a group meet; SGLang uses the next six, too.
-const GROUP_PORT: u16 = 5000;
+const GROUP_PORT: &str = "5000";
 /// Port on which decode pods ask prefill pods for KV caches. The routing sidecar sends its default in
 /// requests.
 const BOOTSTRAP_PORT: u16 = 8998;
@@ -14,54 +14,11 @@ const BOOTSTRAP_PORT: u16 = 8998;
 pub(super) static SERVER: ModelServer = ModelServer {
     table: &SGLANG,
     command: &["python3", "-m", "sglang.launch_server"],
-    arguments: &[
-        ("model", |workload, _| flag("model-path", model_argument(&workload.config.model))),
-        ("served-name", |workload, _| flag("served-model-name", &workload.config.served_name)),
-        ("port", |workload, pod| match pod {
-            Pod::Headless => Vec::new(),
-            // By default it listens on localhost, and has no metrics.
-            _ => [
-                flag("host", "0.0.0.0"),
-                flag("port", workload.engine_port()),
-                flag_if(true, "enable-metrics"),
-            ]
-            .concat(),
-        }),
-        ("tp", |workload, _| flag("tensor-parallel-size", tensor_parallel_size(workload))),
-        ("pp", pipeline_stages),
-        ("topology", topology),
-        ("expert-parallel", |workload, _| match workload.shape.expert_parallel {
-            true => flag("expert-parallel-size", workload.shape.tp * workload.shape.dp),
-            false => Vec::new(),
-        }),
-        ("load-format", load_format),
-        ("prefill", |workload, _| match (workload.disaggregated, workload.role) {
-            (false, _) => Vec::new(),
-            (true, Role::Decode) => flag("disaggregation-mode", "decode"),
-            (true, Role::Prefill) => [
-                flag("disaggregation-mode", "prefill"),
-                flag("disaggregation-bootstrap-port", BOOTSTRAP_PORT),
-            ]
-            .concat(),
-        }),
-        // Its index makes a pod a worker.
-        ("workers", |_, _| Vec::new()),
-        ("adapters", |workload, _| adapters(workload, "max-loras-per-batch", "lora-paths")),
-        ("engine.kv-offload", offloading),
-        ("epp.preset", |workload, _| events(workload, "page-size", json!({}))),
-        ("tracing", |workload, _| match &workload.config.tracing {
-            Some(tracing) => {
-                // The key is a URL, as OpenTelemetry's variables want it; SGLang's flag is
-                // HOST:PORT.
-                let (_, address) = tracing.endpoint.split_once("://").unwrap_or_default();
-                [flag_if(true, "enable-trace"), flag("otlp-traces-endpoint", address)].concat()
-            }
-            None => Vec::new(),
-        }),
-    ],
+    arguments,
     group_script: |workload, _| match workload.shape.topology {
         Topology::Single => None,
-        _ => Some(GROUP_SCRIPT.replace("PORT", &GROUP_PORT.to_string())),
+        // An IPv6 address is in brackets before a port.
+        _ => Some(include_str!("../scripts/sglang_group.sh").replace("PORT", GROUP_PORT)),
     },
     limits: &[
         Limit {
@@ -104,16 +61,14 @@ pub(super) static SERVER: ModelServer = ModelServer {
     cache_variables: &[],
     // A check waits until the engine generates a token, up to 20 seconds. Until the first one has
     // succeeded the status is 503.
-    probes: Probes { live: "/health", ready: "/health", timeout: 25 },
+    ready_path: "/health",
+    probe_timeout: 25,
     waiting_metric: "sglang:num_queue_reqs",
     engine_type: Some("sglang"),
     transfer_port: BOOTSTRAP_PORT,
     kv_connector: "sglang",
     block_size_flag: "page-size",
 };
-
-/// Shell script that starts a pod of a group. An IPv6 address is in brackets before a port.
-const GROUP_SCRIPT: &str = include_str!("../scripts/sglang_group.sh");
 
 /// Returns true if data-parallel ranks share the devices of tensor parallelism and distribute attention
 /// only. Experts over all ranks and groups require it.
@@ -122,12 +77,44 @@ fn is_attention_parallel(workload: &Workload<'_>) -> bool {
     shape.dp > 1 && (shape.expert_parallel || shape.topology != Topology::Single)
 }
 
-fn tensor_parallel_size(workload: &Workload<'_>) -> u32 {
-    let shape = workload.shape;
-    if is_attention_parallel(workload) { shape.tp * shape.dp } else { shape.tp }
+fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
+    let Workload { config, shape, .. } = *workload;
+    // Ranks that share devices distribute attention only.
+    let sharing = if is_attention_parallel(workload) { shape.dp } else { 1 };
+    let experts = shape.expert_parallel.then_some(shape.tp * shape.dp);
+    let mut args = flag("model-path", model_argument(&config.model));
+    args.extend(flag("served-model-name", &config.served_name));
+    if pod != Pod::Headless {
+        // By default it listens on localhost, and has no metrics.
+        args.extend(flag("host", "0.0.0.0"));
+        args.extend(flag("port", workload.engine_port()));
+        args.extend(flag_if(true, "enable-metrics"));
+    }
+
+    args.extend(flag("tensor-parallel-size", shape.tp * sharing));
+    args.extend(pipeline_stages(workload));
+    args.extend(topology(workload));
+    args.extend(flag_of("expert-parallel-size", experts));
+    args.extend(load_format(workload));
+    if workload.disaggregated {
+        args.extend(flag("disaggregation-mode", workload.role.as_str()));
+    }
+    if workload.role == Role::Prefill {
+        args.extend(flag("disaggregation-bootstrap-port", BOOTSTRAP_PORT));
+    }
+    args.extend(adapters(workload, "max-loras-per-batch", "lora-paths"));
+    args.extend(offloading(workload));
+    args.extend(events(workload, "page-size", json!({})));
+    if let Some(tracing) = &config.tracing {
+        // The key is a URL, as OpenTelemetry's variables want it; SGLang's flag is HOST:PORT.
+        let (_, address) = tracing.endpoint.split_once("://").unwrap_or_default();
+        args.extend(flag_if(true, "enable-trace"));
+        args.extend(flag("otlp-traces-endpoint", address));
+    }
+    args
 }
 
-fn topology(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+fn topology(workload: &Workload<'_>) -> Vec<String> {
     let shape = workload.shape;
     let mut args = Vec::new();
     if is_attention_parallel(workload) {
@@ -155,7 +142,7 @@ fn gigabytes_per_rank(workload: &Workload<'_>) -> u64 {
     (gibibytes << 30) / u64::from(workload.devices().max(1)) / 1_000_000_000
 }
 
-fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+fn offloading(workload: &Workload<'_>) -> Vec<String> {
     // Decode pods keep no caches of earlier requests that could be offloaded.
     if workload.config.engine.kv_offload.is_none() || workload.only_decodes() {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! vLLM.
 
 use super::*;
-use crate::build::field_variable;
+use crate::build::{pod_ip_variable, variable};
 use crate::releases::VLLM;
 use crate::topology::{RANKS_PORT, SUPERVISOR_PORT};
 
@@ -12,32 +12,7 @@ const SIDE_CHANNEL_PORT: u16 = 5600;
 pub(super) static SERVER: ModelServer = ModelServer {
     table: &VLLM,
     command: &["vllm", "serve"],
-    arguments: &[
-        ("model", |workload, _| vec![model_argument(&workload.config.model)]),
-        ("served-name", |workload, _| flag("served-model-name", &workload.config.served_name)),
-        ("port", |workload, pod| {
-            flag_of("port", (pod != Pod::Headless).then(|| workload.engine_port()))
-        }),
-        ("tp", |workload, _| flag("tensor-parallel-size", workload.shape.tp)),
-        ("pp", pipeline_stages),
-        ("topology", topology),
-        ("expert-parallel", |workload, _| {
-            let own = flag_if(workload.shape.expert_parallel, "enable-expert-parallel");
-            [own, wide_ep::arguments(workload)].concat()
-        }),
-        ("load-format", load_format),
-        ("prefill", transfer),
-        ("workers", |_, pod| flag_if(pod == Pod::Headless, "headless")),
-        ("adapters", |workload, _| adapters(workload, "max-loras", "lora-modules")),
-        ("engine.kv-offload", offloading),
-        ("epp.preset", |workload, _| {
-            events(workload, "block-size", json!({"enable_kv_cache_events": true}))
-        }),
-        ("tracing", |workload, _| match &workload.config.tracing {
-            Some(tracing) => flag("otlp-traces-endpoint", &tracing.endpoint),
-            None => Vec::new(),
-        }),
-    ],
+    arguments,
     group_script,
     limits: &[
         Limit {
@@ -61,13 +36,37 @@ pub(super) static SERVER: ModelServer = ModelServer {
     variables,
     address_variable: "VLLM_HOST_IP",
     cache_variables: &[("VLLM_CACHE_ROOT", "/var/cache/engine/vllm")],
-    probes: Probes { live: "/health", ready: "/v1/models", timeout: 5 },
+    ready_path: "/v1/models",
+    probe_timeout: 5,
     waiting_metric: "vllm:num_requests_waiting",
     engine_type: None,
     transfer_port: SIDE_CHANNEL_PORT,
     kv_connector: "nixlv2",
     block_size_flag: "block-size",
 };
+
+fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
+    let Workload { config, shape, .. } = *workload;
+    let with_server = pod != Pod::Headless;
+    [
+        vec![model_argument(&config.model)],
+        flag("served-model-name", &config.served_name),
+        flag_of("port", with_server.then(|| workload.engine_port())),
+        flag("tensor-parallel-size", shape.tp),
+        pipeline_stages(workload),
+        topology(workload, pod),
+        flag_if(shape.expert_parallel, "enable-expert-parallel"),
+        wide_ep::arguments(workload),
+        load_format(workload),
+        flag_of("kv-transfer-config", workload.disaggregated.then(|| transfer_config(workload))),
+        flag_if(!with_server, "headless"),
+        adapters(workload, "max-loras", "lora-modules"),
+        offloading(workload),
+        events(workload, "block-size", json!({"enable_kv_cache_events": true})),
+        flag_of("otlp-traces-endpoint", config.tracing.as_ref().map(|one| &one.endpoint)),
+    ]
+    .concat()
+}
 
 /// Returns the arguments that distribute an engine over ranks and pods.
 fn topology(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
@@ -130,11 +129,7 @@ pub(crate) fn transfer_config(workload: &Workload<'_>) -> Json {
     })
 }
 
-fn transfer(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    flag_of("kv-transfer-config", workload.disaggregated.then(|| transfer_config(workload)))
-}
-
-fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+fn offloading(workload: &Workload<'_>) -> Vec<String> {
     let bytes = offloaded_bytes(workload).filter(|_| !workload.disaggregated);
     let Some(bytes) = bytes else { return Vec::new() };
     let mebibytes = bytes >> 20;
@@ -152,14 +147,10 @@ fn variables(workload: &Workload<'_>) -> Vec<Json> {
     }
     vec![
         // By default it is localhost, which prefill would tell decode pods as its address.
-        field_variable("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP"),
-        json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": SIDE_CHANNEL_PORT.to_string()}),
+        pod_ip_variable("VLLM_NIXL_SIDE_CHANNEL_HOST"),
+        variable("VLLM_NIXL_SIDE_CHANNEL_PORT", &SIDE_CHANNEL_PORT.to_string()),
     ]
 }
-
-/// Shell script that waits for the Ray head. Ray workers exit if the head is not reachable, which
-/// would restart the whole group.
-const JOIN_RAY: &str = include_str!("../scripts/join_ray.sh");
 
 fn group_script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
     let local = workload.local_ranks;
@@ -168,7 +159,9 @@ fn group_script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
         Topology::Mp => "exec vllm serve \"$@\" --node-rank=\"$LWS_WORKER_INDEX\" \
              --master-addr=\"$leader\"\n"
             .to_owned(),
-        Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
+        // It waits for the Ray head: Ray workers exit if the head is not reachable, which would
+        // restart the whole group.
+        Topology::Ray if pod == Pod::Headless => include_str!("../scripts/join_ray.sh").to_owned(),
         // Ray places the engine's workers when it starts, so all nodes must have joined.
         Topology::Ray => include_str!("../scripts/head_ray.sh").to_owned(),
         Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(

@@ -1,7 +1,7 @@
 //! Finds the pod templates of manifests: in the fields of known kinds, and wherever else an object
 //! has a pod spec.
 
-use super::pods::Part;
+use super::pods::{Part, number};
 use super::*;
 
 /// Returns the pod templates of a manifest.
@@ -135,8 +135,7 @@ pub(crate) fn groups<'a>(manifest: &'a Manifest) -> Vec<Group<'a>> {
 fn group<'a>(owner: usize, manifest: &'a Manifest, group: &Group<'a>) -> Vec<Template<'a>> {
     let Group { path, spec, labels } = group;
     let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
-    let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
-    let size = u32::try_from(size).unwrap_or(u32::MAX);
+    let size = number(parts, "size").unwrap_or(1);
     let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
     let [leader, worker] = ["leaderTemplate", "workerTemplate"]
         .map(|key| parts.get(key).map(|template| (template, key)));

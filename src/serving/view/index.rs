@@ -32,7 +32,7 @@ impl<'a> ByNamespace<'a> {
 /// Positions of things by namespace and label.
 #[derive(Debug, Default)]
 pub(crate) struct ByLabel<'a> {
-    labels: BTreeMap<&'a str, BTreeMap<&'a str, ByNamespace<'a>>>,
+    labels: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     all: ByNamespace<'a>,
 }
 
@@ -43,8 +43,8 @@ impl<'a> ByLabel<'a> {
         namespace: &'a str,
         labels: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) {
-        for (key, value) in labels {
-            self.labels.entry(key).or_default().entry(value).or_default().push(namespace, position);
+        for label in labels {
+            self.labels.entry(label).or_default().push(namespace, position);
         }
         self.all.push(namespace, position);
     }
@@ -55,8 +55,7 @@ impl<'a> ByLabel<'a> {
         wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
         namespace: &str,
     ) -> Vec<usize> {
-        let positions =
-            |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
+        let positions = |label| Some(self.labels.get(&label)?.in_namespace(namespace));
         let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
         let mut with: Vec<Vec<usize>> = with.collect();
         // Most manifests share labels such as `part-of`, which would make a rule look at all pods.
@@ -77,10 +76,11 @@ const SELECTING: [(&str, &str); 2] =
 /// for one.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
+    pub(crate) manifests: &'a [Manifest],
     /// Manifests by kind.
     pub(super) kinds: BTreeMap<&'a str, Vec<usize>>,
     /// Manifests by kind and name.
-    pub(super) names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
     pub(super) bindings: BTreeMap<&'a str, ByNamespace<'a>>,
     /// Services and NetworkPolicies by the label of their selectors that the fewest of their kind select by;
@@ -97,8 +97,8 @@ pub(crate) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(manifests: &'a [Manifest]) -> Self {
-        let mut index = Index::default();
+    pub(crate) fn new(manifests: &'a [Manifest]) -> Self {
+        let mut index = Index { manifests, ..Index::default() };
         for (number, manifest) in manifests.iter().enumerate() {
             let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
             index.kinds.entry(kind).or_default().push(number);
@@ -137,6 +137,13 @@ impl<'a> Index<'a> {
             }
         }
         index
+    }
+
+    /// Returns the manifests with this kind and name that may be in a namespace; in any without one.
+    pub(crate) fn named(&self, kind: &str, name: &str, namespace: &str) -> Vec<Indexed<'a>> {
+        let named = self.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
+        let numbers = named.into_iter().flatten();
+        numbers.map(|number| (number, &self.manifests[number])).collect()
     }
 
     pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {

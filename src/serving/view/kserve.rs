@@ -56,10 +56,11 @@ impl Derived {
     /// Derives the pods of all services in these manifests.
     pub(crate) fn new(manifests: &[Manifest]) -> Self {
         let mut derived = Derived::default();
+        let index = Index::new(manifests);
         for (owner, manifest) in manifests.iter().enumerate() {
             match manifest.kind() {
-                "LLMInferenceService" => derived.llm_service(owner, manifests),
-                "InferenceService" => derived.inference_service(owner, manifests),
+                "LLMInferenceService" => derived.llm_service(owner, &index),
+                "InferenceService" => derived.inference_service(owner, &index),
                 "RayService" => derived.ray_service(owner, manifest),
                 _ => {}
             }
@@ -92,16 +93,16 @@ impl Derived {
         self.skip(owner, path, message, "check the engine arguments of the applications by hand");
     }
 
-    fn llm_service(&mut self, owner: usize, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn llm_service(&mut self, owner: usize, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let Some(own) = service.json.get("spec") else { return };
 
         // Presets in order, then the service: the last one wins.
         let mut spec = json!({});
         for (reference, path) in items(own, "baseRefs", ".spec") {
             let name = text(reference, "name");
-            let preset = named(manifests, "LLMInferenceServiceConfig", name).next();
-            match preset.and_then(|(_, preset)| preset.json.get("spec")) {
+            let presets = index.named("LLMInferenceServiceConfig", name, "");
+            match presets.first().and_then(|(_, preset)| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
                 // they add.
@@ -125,7 +126,7 @@ impl Derived {
             self.workload(owner, service, &spec, (prefill, "prefill"));
         }
         if let Some(scheduler) = spec.pointer("/router/scheduler").filter(|s| s.is_object()) {
-            self.scheduler(owner, scheduler, manifests);
+            self.scheduler(owner, scheduler, index);
         }
     }
 
@@ -155,35 +156,20 @@ impl Derived {
             (_, _, Some(pipeline)) => pipeline,
             _ => 1,
         };
-        let size = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
         let replicas = part.get("replicas").and_then(Json::as_u64);
         let worker = part.get("worker").filter(|worker| worker.is_object());
-        let mut add = |pod: Json, key: &str, part: Part, labels: Json| {
-            self.pods.push(DerivedPods {
-                owner,
-                spec_path: format!("{path}.{key}"),
-                template: json!({"metadata": {"labels": labels}, "spec": pod}),
-                part,
-                size,
-                replicas,
-            });
-        };
-
-        let preset = Preset { service, spec, shape, has_worker: worker.is_some(), role };
+        let preset = Preset { service, spec, shape, role };
         let template = part.get("template").filter(|template| template.is_object());
         let leader = if worker.is_some() { Part::Leader } else { Part::Single };
         let uri = spec.pointer("/model/uri").and_then(Json::as_str).unwrap_or_default();
-        let pod = preset.pod(template.unwrap_or(&json!({})), leader);
-        add(with_claim(pod, uri), "template", leader, labels);
-        // Only the leader has the labels of the pool's selector.
-        if let Some(worker) = worker {
-            let pod = with_claim(preset.pod(worker, Part::Worker), uri);
-            add(pod, "worker", Part::Worker, json!({}));
-        }
+        let pod = |own: &Json, part: Part| with_claim(preset.pod(own, part), uri);
+        let first = (format!("{path}.template"), pod(template.unwrap_or(&json!({})), leader));
+        let worker = worker.map(|own| (format!("{path}.worker"), pod(own, Part::Worker)));
+        self.add(owner, labels, (size, replicas), first, worker);
     }
 
-    fn scheduler(&mut self, owner: usize, scheduler: &Json, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn scheduler(&mut self, owner: usize, scheduler: &Json, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let containers = scheduler.get("template").map_or(&[][..], |pod| list(pod, "containers"));
         let at = containers.iter().position(|container| text(container, "name") == "main");
         let path = ".spec.router.scheduler.config";
@@ -194,16 +180,15 @@ impl Derived {
             (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
             (None, Some(reference)) => {
                 let (name, key) = (text(reference, "name"), text_or(reference, "key", "epp"));
-                let map = named(manifests, "ConfigMap", name)
-                    .find(|(_, map)| map.may_share_namespace(service));
-                if map.is_none() {
+                let maps = index.named("ConfigMap", name, service.namespace());
+                if maps.is_empty() {
                     let message = format!(
                         "configuration of the picker of {service} is not checked: ConfigMap/{name} is not \
                          in the manifests"
                     );
                     self.skip(owner, &format!("{path}.ref"), message, "pass the ConfigMap as well");
                 }
-                map.map(|(index, map)| super::config_map::document(index, map, key))
+                maps.first().map(|(index, map)| super::config_map::document(*index, map, key))
             }
             (None, None) => None,
         };
@@ -213,8 +198,8 @@ impl Derived {
         self.pickers.push(DerivedPicker { owner, container, path, config });
     }
 
-    fn inference_service(&mut self, owner: usize, manifests: &[Manifest]) {
-        let service = &manifests[owner];
+    fn inference_service(&mut self, owner: usize, index: &Index<'_>) {
+        let service = &index.manifests[owner];
         let Some(predictor) = service.json.pointer("/spec/predictor") else { return };
         let path = ".spec.predictor";
         let mut pod = predictor.clone();
@@ -222,8 +207,8 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let mut runtimes = RUNTIME_KINDS.iter().flat_map(|kind| named(manifests, kind, name));
-            let runtime = runtimes.find(|(_, runtime)| runtime.may_share_namespace(service));
+            let named = |kind: &&str| index.named(kind, name, service.namespace());
+            let runtime = RUNTIME_KINDS.iter().flat_map(named).next();
             let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
@@ -261,18 +246,32 @@ impl Derived {
         let labels = json!({"serving.kserve.io/inferenceservice": name, "app": format!("isvc.{name}-predictor")});
         let worker = pod.as_object_mut().and_then(|pod| pod.remove("workerSpec"));
         let size = worker.as_ref().and_then(|worker| worker.get("pipelineParallelSize")?.as_u64());
-        let size = u32::try_from(size.unwrap_or(1).max(1)).unwrap_or(u32::MAX);
         let replicas = predictor.get("minReplicas").and_then(Json::as_u64);
         if list(&pod, "containers").is_empty() {
             return;
         }
 
-        let first = if worker.is_some() { Part::Leader } else { Part::Single };
-        let worker = worker.filter(|worker| !list(worker, "containers").is_empty());
-        let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod, json!({}), Part::Worker));
-        let leader = (spec_path, pod, labels, first);
-        for (spec_path, pod, labels, part) in [leader].into_iter().chain(worker) {
-            let template = json!({"metadata": {"labels": labels}, "spec": pod});
+        let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod));
+        self.add(owner, labels, (size.unwrap_or(1), replicas), (spec_path, pod), worker);
+    }
+
+    /// Adds the pods of the first, or only, member of a group and of its workers: the JSON paths of their specs,
+    /// and the specs.
+    fn add(
+        &mut self,
+        owner: usize,
+        labels: Json,
+        (size, replicas): (u64, Option<u64>),
+        first: (String, Json),
+        worker: Option<(String, Json)>,
+    ) {
+        let size = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
+        let part = if worker.is_some() { Part::Leader } else { Part::Single };
+        // Only the leader has the labels of the pool's selector.
+        let worker = worker.filter(|(_, spec)| !list(spec, "containers").is_empty());
+        let worker = worker.map(|pods| (pods, json!({}), Part::Worker));
+        for ((spec_path, spec), labels, part) in [(first, labels, part)].into_iter().chain(worker) {
+            let template = json!({"metadata": {"labels": labels}, "spec": spec});
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
@@ -284,16 +283,6 @@ fn with_claim(pod: Json, uri: &str) -> Json {
     let source = json!({"claimName": path.split('/').next()});
     let volume = json!({"name": "kserve-pvc-source", "persistentVolumeClaim": source});
     merged(pod, &json!({"volumes": [volume]}))
-}
-
-/// Returns the manifests of a kind with a name, with their indices.
-fn named<'m>(
-    manifests: &'m [Manifest],
-    kind: &str,
-    name: &str,
-) -> impl Iterator<Item = Indexed<'m>> {
-    let all = manifests.iter().enumerate();
-    all.filter(move |(_, one)| one.kind() == kind && one.name() == name)
 }
 
 /// Kinds of runtimes: a service uses that of its namespace before that of the cluster (KServe,
@@ -315,7 +304,6 @@ struct Preset<'s> {
     service: &'s Manifest,
     spec: &'s Json,
     shape: &'s Json,
-    has_worker: bool,
     role: &'static str,
 }
 
@@ -355,14 +343,14 @@ impl Preset<'_> {
         let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
         flags.extend(number("tensor").map(|tensor| format!("--tensor-parallel-size {tensor}")));
         match number("data").zip(number("dataLocal")) {
-            Some((data, local)) if self.has_worker => flags.push(format!(
+            Some((data, local)) if part != Part::Single => flags.push(format!(
                 "--data-parallel-size {data} --data-parallel-size-local {local} \
                  --data-parallel-address $LWS_LEADER_ADDRESS \
                  --data-parallel-start-rank $((LWS_WORKER_INDEX * {local}))"
             )),
             // The preset for pipelines comes from the service. Of `data` without `dataLocal`, which
             // `rules::kserve` reports, KServe makes nothing.
-            _ if self.has_worker => flags.push("--config /unknown".to_owned()),
+            _ if part != Part::Single => flags.push("--config /unknown".to_owned()),
             _ => {}
         }
         flags.extend((part == Part::Worker).then(|| "--headless".to_owned()));

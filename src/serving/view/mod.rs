@@ -3,7 +3,7 @@
 pub(super) mod config_map;
 pub(super) mod discovery;
 pub(super) mod flags;
-mod index;
+pub(super) mod index;
 pub(super) mod kserve;
 mod merge;
 pub(super) mod pods;
@@ -15,6 +15,7 @@ use super::*;
 use crate::ir::group_of;
 use config_map::{File, document};
 use index::Index;
+use kserve::DerivedPods;
 use pods::{Engine, Sidecar, Template, is_placeholder, items, list, text, text_at, texts, words};
 use shell::Budget;
 use std::cell::OnceCell;
@@ -218,20 +219,10 @@ impl<'a> View<'a> {
         let templates = all().flat_map(|(n, one)| discovery::templates(n, one, &view.budget));
         view.templates = templates.collect();
         view.templates.extend(derived.pods.iter().map(|pods| {
-            Template {
-                part: pods.part,
-                size: pods.size,
-                replicas: pods.replicas,
-                completed: true,
-                ..Template::of(
-                    pods.owner,
-                    &manifests[pods.owner],
-                    &pods.spec_path,
-                    &pods.template["spec"],
-                    Some(&pods.template),
-                )
-            }
-            .parse(&view.budget)
+            let DerivedPods { owner, part, size, replicas, ref spec_path, ref template } = *pods;
+            let (manifest, spec) = (&manifests[owner], &template["spec"]);
+            let pods = Template::of(owner, manifest, spec_path, spec, Some(template));
+            Template { part, size, replicas, completed: true, ..pods }.parse(&view.budget)
         }));
         view.pickers = all().filter_map(|(owner, manifest)| view.picker(owner, manifest)).collect();
         let derived_pickers = derived.pickers.iter().map(|picker| Picker {
@@ -374,8 +365,7 @@ impl<'a> View<'a> {
         name: &str,
         namespace: &str,
     ) -> impl Iterator<Item = Indexed<'a>> + use<'_, 'a> {
-        let named = self.index.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
-        named.into_iter().flatten().map(|number| (number, &self.manifests[number]))
+        self.index.named(kind, name, namespace).into_iter()
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
@@ -427,10 +417,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the templates of a manifest.
-    pub(super) fn templates_of<'v>(
-        &'v self,
-        owner: usize,
-    ) -> impl Iterator<Item = &'v Template<'a>> {
+    pub(super) fn templates_of(&self, owner: usize) -> impl Iterator<Item = &Template<'a>> {
         let numbers = self.index.owned.get(&owner).into_iter().flatten();
         numbers.map(|number| &self.templates[*number])
     }

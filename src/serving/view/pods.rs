@@ -487,11 +487,7 @@ pub(crate) fn resources(container: &Json) -> impl Iterator<Item = (&'static str,
 /// Returns the accelerator resource and units that a container requests.
 pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
     let (_, name, amount) = resources(container).find(|one| NAMES.accelerators.contains(&one.1))?;
-    let amount = match amount {
-        Json::String(text) => text.trim().parse().ok()?,
-        other => u32::try_from(other.as_u64()?).ok()?,
-    };
-    Some((name, amount))
+    Some((name, as_text(amount).trim().parse().ok()?))
 }
 
 /// The value of an environment variable.

@@ -21,44 +21,35 @@ const SET_LIMIT: usize = 4 << 20;
 /// Remaining bytes for expansions. Each expansion counts its input, its output, and one.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    of_container: Cell<usize>,
+    /// `None` if the container has exceeded it.
+    of_container: Cell<Option<usize>>,
     of_set: Cell<usize>,
-    is_over: Cell<bool>,
 }
 
 impl Budget {
     /// Creates a budget for a set of manifests.
     pub(crate) fn new() -> Self {
-        Budget {
-            of_container: Cell::new(CONTAINER_LIMIT),
-            of_set: Cell::new(SET_LIMIT),
-            is_over: Cell::new(false),
-        }
+        Budget { of_container: Cell::new(Some(CONTAINER_LIMIT)), of_set: Cell::new(SET_LIMIT) }
     }
 
     /// Resets the budget of a container.
     pub(crate) fn next_container(&self) {
-        self.of_container.set(CONTAINER_LIMIT);
-        self.is_over.set(false);
+        self.of_container.set(Some(CONTAINER_LIMIT));
     }
 
     /// Returns true if this container has exceeded its budget, so that its commands are unknown.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over.get()
+        self.of_container.get().is_none()
     }
 
     /// Charges an expansion to the budget; false if it exceeds it.
     pub(crate) fn pay(&self, text: &str) -> bool {
         // The one is for empty values, which would otherwise be expanded for nothing.
         let cost = text.len() + 1;
-        let left = |cell: &Cell<usize>| cell.get().checked_sub(cost);
-        match (left(&self.of_container), left(&self.of_set)) {
-            (Some(of_container), Some(of_set)) => {
-                self.of_container.set(of_container);
-                self.of_set.set(of_set);
-            }
-            _ => self.is_over.set(true),
-        }
+        let of_container = self.of_container.get().and_then(|left| left.checked_sub(cost));
+        let left = of_container.zip(self.of_set.get().checked_sub(cost));
+        self.of_container.set(left.map(|(of_container, _)| of_container));
+        self.of_set.set(left.map_or(self.of_set.get(), |(_, of_set)| of_set));
         !self.is_over()
     }
 }

@@ -87,8 +87,6 @@ table! {
         /// Namespace of the Secret and of MaaS' API server. Default: the chart's.
         namespace: Namespace = String::new();
         embedded: Option<EmbeddedDatabase>;
-        /// The table in the file.
-        span: Header;
     }
 }
 

@@ -18,18 +18,13 @@ struct Platform {
 /// depend on the charts with their Gateway and tenant from then on.
 pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     let mut platform = Platform::default();
-    let mut databases: Vec<String> = Vec::new();
+    let all = tables.bundles.iter_mut().filter_map(platform_of);
+    let databases = all.filter_map(|maas| Some(maas.database.as_ref()?.namespace.clone()));
+    let databases: Vec<String> = databases.collect();
     for bundle in &mut tables.bundles {
         let name = bundle.name.clone();
         let Some(maas) = platform_of(bundle) else { continue };
         platform.is_there = true;
-        platform.gateways.extend(maas.gateway.clone().map(|gateway| (name.clone(), gateway)));
-        platform.tenants.extend(maas.tenant.clone().map(|tenant| (name, tenant)));
-        databases.extend(maas.database.iter().map(|database| database.namespace.clone()));
-    }
-    duplicates(reader, &platform);
-    for bundle in &mut tables.bundles {
-        let Some(maas) = platform_of(bundle) else { continue };
         if let Some(gateway) = &mut maas.gateway {
             // The namespace of the database is that of MaaS' API server, which the Gateway must
             // allow, too.
@@ -37,9 +32,17 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
             // The order of tables in bundles.toml must not change the Gateway.
             gateway.namespaces.sort_unstable();
             gateway.namespaces.dedup();
+            platform.gateways.push((name.clone(), gateway.clone()));
         }
-        if let Some(tenant) = &mut maas.tenant {
-            gateway_of_tenant(reader, tenant, &platform);
+        platform.tenants.extend(maas.tenant.clone().map(|tenant| (name, tenant)));
+    }
+    duplicates(reader, &platform);
+    let all = tables.bundles.iter_mut().filter_map(platform_of);
+    for tenant in all.filter_map(|maas| maas.tenant.as_mut()) {
+        let wanted = Some(tenant.gateway.as_str()).filter(|name| !name.is_empty());
+        if let Some((_, found)) = gateway(reader, &platform, wanted, &tenant.span) {
+            tenant.gateway = found.name.clone();
+            tenant.gateway_namespace = found.namespace.clone();
         }
     }
 
@@ -47,10 +50,8 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
         // Names are compared with earlier models only, so that each pair is reported once.
         let (before, rest) = tables.servings.split_at_mut(index);
         let Some(serving) = rest.first_mut() else { break };
-        // A copy: the reference to the table would keep the model from being changed.
-        let Some(maas) = serving.maas.clone() else { continue };
         same_name(reader, serving, before);
-        let needed = model(reader, serving, maas, &platform, &databases);
+        let needed = model(reader, serving, &platform);
         // In the draft, too, in which `check::dependencies` looks for circles.
         let draft = tables
             .drafts
@@ -123,22 +124,10 @@ fn gateway<'p>(
     found
 }
 
-fn gateway_of_tenant(reader: &mut Reader<'_>, tenant: &mut MaasTenant, platform: &Platform) {
-    let wanted = Some(tenant.gateway.as_str()).filter(|name| !name.is_empty());
-    if let Some((_, found)) = gateway(reader, platform, wanted, &tenant.span) {
-        tenant.gateway = found.name.clone();
-        tenant.gateway_namespace = found.namespace.clone();
-    }
-}
-
 /// Checks a model against the platform, and returns the charts that it needs.
-fn model(
-    reader: &mut Reader<'_>,
-    serving: &mut ServingConfig,
-    mut maas: MaasModel,
-    platform: &Platform,
-    databases: &[String],
-) -> Vec<String> {
+fn model(reader: &mut Reader<'_>, serving: &mut ServingConfig, platform: &Platform) -> Vec<String> {
+    // A copy: the reference to the table would keep the model from being changed.
+    let Some(mut maas) = serving.maas.clone() else { return Vec::new() };
     if !serving.kserve {
         let message = "`maas` requires `form = \"kserve\"`";
         let hint = "set `form = \"kserve\"`: a MaaSModelRef names an LLMInferenceService";
@@ -160,9 +149,7 @@ fn model(
     let Some((chart, gateway)) = gateway(reader, platform, wanted.as_deref(), &span) else {
         return Vec::new();
     };
-    // `platform` has the Gateways as written, without the namespaces of databases.
-    let allowed = |name: &String| gateway.namespaces.contains(name) || databases.contains(name);
-    if !allowed(&serving.namespace) {
+    if !gateway.namespaces.contains(&serving.namespace) {
         let message = format!(
             "the Gateway `{}` does not allow routes of namespace `{}`",
             gateway.name, serving.namespace
@@ -220,7 +207,7 @@ fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGat
 /// Reports two governed models with one name in a namespace: requests name the model, so they
 /// would reach only one of them.
 fn same_name(reader: &mut Reader<'_>, serving: &ServingConfig, before: &[ServingConfig]) {
-    let same = before.iter().find(|other| {
+    let same = before.iter().filter(|_| serving.maas.is_some()).find(|other| {
         other.maas.is_some()
             && other.namespace == serving.namespace
             && other.served_name == serving.served_name
