@@ -1,11 +1,11 @@
 //! The keys that a bundle needs outside of OpenShift and without OLM, each with the reason.
 
 use super::table::{Table, list, quoted};
-use crate::bundle::{Api, Bundle, Requirement};
+use crate::bundle::{Bundle, Requirement};
 use crate::chart::FirstResource;
 use crate::config::{BundleConfig, CertificateProvider, Config, Source};
 use crate::diag::Code;
-use crate::ir::{Unit, Value};
+use crate::ir::{Object, Unit};
 use crate::lock::Lock;
 use crate::overlay;
 use crate::source::Reference;
@@ -56,24 +56,14 @@ impl Subject<'_> {
     /// the cluster does not have.
     fn filters(&self, table: &mut Table) {
         // Some operators define APIs of these groups themselves; those come with the bundle.
-        let own: BTreeSet<(&str, &str)> = self
-            .bundle
-            .crds
-            .iter()
-            .map(|crd| {
-                let text = |keys: &[&str]| crd.at(keys).and_then(Value::as_str).unwrap_or_default();
-                (text(&["spec", "group"]), text(&["spec", "names", "kind"]))
-            })
-            .collect();
-        let foreign: BTreeSet<&str> = self
-            .unit
-            .objects
-            .iter()
-            .filter(|object| object.group().ends_with(OPENSHIFT))
-            .filter(|object| !own.contains(&(object.group(), object.kind())))
-            .map(|object| object.kind())
-            .collect();
-
+        let own = &self.bundle.requirements.provides;
+        let is_own = |object: &Object| {
+            own.iter().any(|api| api.group == object.group() && api.kind == object.kind())
+        };
+        let objects = self.unit.objects.iter();
+        let foreign =
+            objects.filter(|object| object.group().ends_with(OPENSHIFT) && !is_own(object));
+        let foreign: BTreeSet<&str> = foreign.map(Object::kind).collect();
         if foreign.is_empty() {
             return;
         }
@@ -178,9 +168,8 @@ impl Subject<'_> {
     }
 
     fn is_provided(&self, what: &str) -> bool {
-        let own = self.bundle.requirements.provides.iter().map(Api::to_string);
         self.settings.settings.provided.iter().any(|provided| provided.text == what)
-            || own.into_iter().any(|own| own == what)
+            || self.bundle.requirements.provides.iter().any(|own| own.to_string() == what)
     }
 
     /// Returns the name of a configured bundle whose package is accepted.

@@ -54,7 +54,9 @@ fn of_bundle(
     let start = diagnostics.mark();
     match inputs.lock.entry(bundle).map(|entry| &entry.image) {
         Some(Some(image)) => {
-            materials.push(self::image(&image.reference, &image.identity.digest));
+            let digest = &image.identity.digest;
+            let uri = purl::of_image(&image.reference, Some(digest));
+            materials.push(json!({ "uri": uri, "digest": digests(digest) }));
         }
         // The files of a local catalog are read with it.
         Some(None) => {}
@@ -87,11 +89,6 @@ fn of_bundle(
         }
     }
     diagnostics.no_errors_since(start)
-}
-
-/// Returns the descriptor of an image.
-fn image(reference: &str, digest: &str) -> Json {
-    json!({ "uri": purl::of_image(reference, Some(digest)), "digest": digests(digest) })
 }
 
 /// Returns the digest set of `ALGORITHM:HEX`.

@@ -1,7 +1,6 @@
 //! `bundle2chart images`
 
 use super::{Exit, Invocation, cpus};
-use crate::lock;
 use crate::pipeline::{Inputs, VerifiedImages};
 use crate::source::Reference;
 use crate::{images, pipeline};
@@ -57,9 +56,7 @@ impl Images {
             return Some(invocation.output.error([error]));
         }
 
-        let config = invocation.configuration();
-        let lock = lock::read(&lock::path_of(&invocation.global.config));
-        let lock = invocation.diagnostics.report(lock);
+        let (config, lock) = (invocation.configuration(), invocation.lock());
         let (config, lock) = (config?, lock?);
         let sources = invocation.sources(&config);
         let Invocation { output, diagnostics, .. } = invocation;

@@ -1,9 +1,7 @@
 //! Compares charts: in, two operands or a revision of Git; out, the report of all changes.
 
-mod environments;
-
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render::json;
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::{self, ChangeSet, Ignore, Ignored, Options, Pattern, Side, values};
@@ -11,6 +9,8 @@ use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::revision::{self, ChartPair};
 use crate::source::SourceResolver;
+use indexmap::IndexSet;
+use serde_json::Value as Json;
 use std::path::Path;
 
 /// The charts to compare, and the options.
@@ -40,7 +40,7 @@ impl Request<'_> {
         let lock_path = lock::path_of(self.config_path);
         let pairs = self.pairs(diagnostics)?;
         let options = self.options(diagnostics);
-        let environments = diagnostics.report(environments::read(self.values))?;
+        let environments = diagnostics.report(environments(self.values))?;
 
         let mut comparisons: Vec<Comparison> = Vec::new();
         for pair in &pairs {
@@ -233,6 +233,70 @@ fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
                 Diagnostic::note(Code::UnusedSetting, message)
                     .hint("remove it, unless another comparison needs it"),
             );
+        }
+    }
+}
+
+/// The values of an environment.
+#[derive(Clone, Debug)]
+struct Environment {
+    /// The name; empty if no file names an environment.
+    name: String,
+    /// The files as written on the command line, in the order in which Helm layers them.
+    files: Vec<String>,
+    /// The layered values.
+    values: Json,
+}
+
+/// Reads the files of `--values`: `FILE` is for all environments, `ENVIRONMENT=FILE` for one. Later
+/// files override earlier ones, as with `helm upgrade --values`.
+///
+/// # Errors
+/// Fails if a file cannot be read or is no mapping.
+fn environments(arguments: &[String]) -> Result<Vec<Environment>, Fatal> {
+    let parsed: Vec<(Option<&str>, &str)> = arguments.iter().map(|text| parse(text)).collect();
+    // In the order of the command line, which is that of the reports.
+    let mut names: IndexSet<&str> = parsed.iter().filter_map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        names.insert("");
+    }
+
+    let environment = |name: &str| {
+        let mine = parsed.iter().filter(|(of, _)| of.is_none_or(|of| of == name));
+        let files: Vec<String> = mine.map(|(_, file)| (*file).to_owned()).collect();
+        let values = operand::read_values(&files)?;
+        Ok(Environment { name: name.to_owned(), files, values })
+    };
+    names.into_iter().map(environment).collect()
+}
+
+/// Splits `ENVIRONMENT=FILE`. Paths such as `./a=b.yaml` have no environment.
+fn parse(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    match text.split_once('=') {
+        Some((name, file)) if is_name(name) && !file.is_empty() => (Some(name), file),
+        _ => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn environments_are_names_before_an_equals_sign() {
+        for (text, expected) in [
+            ("prod=values/prod.yaml", (Some("prod"), "values/prod.yaml")),
+            ("eu-1.prod=a=b.yaml", (Some("eu-1.prod"), "a=b.yaml")),
+            ("prod.yaml", (None, "prod.yaml")),
+            ("./a=b.yaml", (None, "./a=b.yaml")),
+            ("prod=", (None, "prod=")),
+            ("=prod.yaml", (None, "=prod.yaml")),
+        ] {
+            assert_eq!(parse(text), expected);
         }
     }
 }

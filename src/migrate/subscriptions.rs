@@ -8,7 +8,7 @@ use crate::ir::Release;
 use crate::ir::json::text;
 use crate::yaml;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) struct Installed<'a> {
     /// Files with the output of kubectl, each with its name.
     pub files: &'a [(String, Vec<u8>)],
     /// Images of catalogs, by the name of their CatalogSource.
-    pub catalogs: &'a BTreeMap<String, String>,
+    pub catalogs: &'a [(String, String)],
 }
 
 /// Returns the configuration at `path` with a table for each Subscription. `None` after an error.
@@ -150,7 +150,9 @@ impl Subscription<'_> {
     /// Returns the image of the catalog.
     fn catalog(&self, diagnostics: &mut Diagnostics) -> Option<String> {
         let name = text(self.object, &["spec", "source"]);
-        if let Some(image) = self.installed.catalogs.get(name) {
+        // The last one: a later option overrides an earlier one.
+        let mut given = self.installed.catalogs.iter().rev();
+        if let Some((_, image)) = given.find(|(catalog, _)| catalog == name) {
             return Some(image.clone());
         }
         let namespace = text(self.object, &["spec", "sourceNamespace"]);

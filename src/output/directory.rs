@@ -6,9 +6,8 @@
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
-use super::comparison::Comparison;
 use super::failure::error;
-use super::inspection::{Inspection, State};
+use super::inspection::{Comparison, Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
 use super::stage::{CHARTS, DEPLOYMENT, Stage, check_directory};
@@ -167,11 +166,8 @@ impl OutputDirectory {
             changes.differences.extra.extend(outdated.iter().cloned());
             return Some(changes);
         }
-        let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);
-        let changed: Vec<&Path> = changed
-            .map(|chart| chart.dir.as_path())
-            .chain(outdated.iter().map(PathBuf::as_path))
-            .collect();
+        let changed = [&changes.created, &changes.updated, &changes.removed];
+        let changed: Vec<&Path> = changed.into_iter().flatten().map(PathBuf::as_path).collect();
         if !outdated.is_empty() {
             diagnostics.report(self.lock())?;
         }

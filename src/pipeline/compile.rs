@@ -206,7 +206,7 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics:
         ),
     };
 
-    diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(&wanted.span).hint(hint));
+    diagnostics.error(Code::PackageMismatch, &wanted.span, message, hint);
 }
 
 /// Returns the objects that the filters of the configuration keep, as its patches change them, and the

@@ -43,26 +43,21 @@ pub(super) fn check(
 
     let hint = hint(largest, config, compile);
     for chart in large {
-        diagnostics.push(finding(chart).at(&config.span).hint(&hint));
-    }
-}
-
-fn finding(chart: &Chart) -> Diagnostic {
-    let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
-    let share = chart::release_percent(bytes);
-    let without = if chart.is_without_examples {
-        format!(", without `{}` in Chart.yaml", chart::CRDS_EXAMPLES)
-    } else {
-        String::new()
-    };
-    let takes = format!(
-        "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
-            Kubernetes allows{without}"
-    );
-    if bytes > limit {
-        Diagnostic::error(Code::ReleaseSize, format!("{takes}: Helm cannot install it"))
-    } else {
-        Diagnostic::warning(Code::ReleaseSize, takes)
+        let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
+        let share = chart::release_percent(bytes);
+        let without = match chart.is_without_examples {
+            true => format!(", without `{}` in Chart.yaml", chart::CRDS_EXAMPLES),
+            false => String::new(),
+        };
+        let takes = format!(
+            "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
+                Kubernetes allows{without}"
+        );
+        let found = match bytes > limit {
+            true => Diagnostic::error(Code::ReleaseSize, takes + ": Helm cannot install it"),
+            false => Diagnostic::warning(Code::ReleaseSize, takes),
+        };
+        diagnostics.push(found.at(&config.span).hint(&hint));
     }
 }
 

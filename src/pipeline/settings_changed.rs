@@ -18,8 +18,9 @@ const WATCH: &str = "bundle2chart/watch: ";
 /// Returns a warning if the CRDs of a chart move: compares with the previous version in the output
 /// directory, or with the version that is replaced. Charts that cannot be read are ignored.
 pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
-    let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
-    let (dir, before) = previous(out, chart, |folder| placement(&chart_yaml(folder)?))?;
+    let now = CrdPlacement::named(&annotation(chart.files.get("Chart.yaml")?, CRDS)?)?;
+    let (dir, before) = previous(out, chart, CRDS)?;
+    let before = CrdPlacement::named(&before)?;
     (before != now).then(|| warning(out, chart, &dir, before, now))
 }
 
@@ -34,11 +35,9 @@ pub fn watch_changed(
     let is_of = |bundle: &&BundleConfig| bundle.name == chart.name() && bundle.watch().is_none();
     let bundle = bundles.iter().find(is_of)?;
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
-    let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
-
     // A chart of the same version has the user's decision already.
-    let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
-    let (dir, before) = own.or_else(|| previous(out, chart, read))?;
+    let own = recorded(&out.join(&chart.dir), WATCH).map(|before| (chart.dir.clone(), before));
+    let (dir, before) = own.or_else(|| previous(out, chart, WATCH))?;
     (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
 }
 
@@ -94,22 +93,20 @@ fn warning(
         }
     };
 
-    Diagnostic::warning(
-        Code::CrdsMoved,
-        format!(
-            "the CRDs of `{name}` move from `{}` ({}) to `{}`{}",
-            before.as_str(),
-            dir.display(),
-            now.as_str(),
-            if templates(before) || templates(now) {
-                ": a breaking change for existing releases"
-            } else {
-                ""
-            }
-        ),
-    )
-    .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
-    .hint(hint)
+    let effect = if templates(before) || templates(now) {
+        ": a breaking change for existing releases"
+    } else {
+        ""
+    };
+    let message = format!(
+        "the CRDs of `{name}` move from `{}` ({}) to `{}`{effect}",
+        before.as_str(),
+        dir.display(),
+        now.as_str(),
+    );
+    Diagnostic::warning(Code::CrdsMoved, message)
+        .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
+        .hint(hint)
 }
 
 /// Returns true if the CRDs are objects of a release.
@@ -117,30 +114,22 @@ fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
 
-/// Reads the newest version of the chart that is older than this one, else the replaced chart.
-fn previous<T>(
-    root: &Path,
-    chart: &ChartFiles,
-    read: impl Fn(&Path) -> Option<T>,
-) -> Option<(PathBuf, T)> {
+/// Returns the directory of the newest version of the chart that is older than this one, else of the
+/// replaced chart, and its annotation.
+fn previous(root: &Path, chart: &ChartFiles, key: &str) -> Option<(PathBuf, String)> {
     // The newest of the older ones is what is installed, most likely.
     let older = chart_versions::older(root, &chart.dir, &chart.version).ok()?.into_iter();
     let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
-    dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
+    dirs.find_map(|dir| Some((dir.clone(), recorded(&root.join(dir), key)?)))
 }
 
-/// Returns Chart.yaml of a generated chart.
-fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
+/// Returns an annotation of a generated chart.
+fn recorded(folder: &Path, key: &str) -> Option<String> {
     // Charts of others have no such annotations, or mean something else.
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
     let file = folder.join("Chart.yaml");
     let is_file = fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
-    is_file.then(|| regular_file::read(&file, LONGEST).ok()).flatten()
-}
-
-/// Returns the placement of the CRDs that a generated Chart.yaml records.
-fn placement(chart: &[u8]) -> Option<CrdPlacement> {
-    CrdPlacement::named(&annotation(chart, CRDS)?)
+    annotation(&regular_file::read(&file, LONGEST).ok().filter(|_| is_file)?, key)
 }
 
 /// Returns an annotation of our own Chart.yaml: one line, as this crate writes it.

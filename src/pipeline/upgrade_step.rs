@@ -32,12 +32,10 @@ pub(super) fn source(
     };
     let at_once = latest || unchanged.is_none();
     let installed = Installed::of(&entry.csv, &entry.csv_version);
-    let mut found = Diagnostics::new();
-    let Some(upgrades) = catalog::upgrades(wanted, sources, &installed, &mut found) else {
-        diagnostics.append(found);
-        return None;
-    };
+    let start = diagnostics.mark();
+    let upgrades = catalog::upgrades(wanted, sources, &installed, diagnostics)?;
     // The catalog's own findings are reported when the bundle is selected.
+    diagnostics.retain_since(start, |_| false);
     let step = required_step(wanted, &upgrades, &entry.csv_version, at_once, diagnostics);
     let source = step.map(|step| catalog::select_step(wanted, &upgrades.channel, step));
     Some(source.map_or_else(|| config.source.clone(), Source::Catalog))

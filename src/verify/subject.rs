@@ -90,10 +90,8 @@ impl Subject {
             let names: Vec<&str> = config.tables().map(|(name, _)| name).collect();
             let name = self.name.escape_debug();
             let message = format!("the configuration builds no chart `{name}`");
-            diagnostics.push(
-                Diagnostic::error(Code::ChartNotFound, message)
-                    .hint(suggest::hint(&self.name, &names, "charts")),
-            );
+            let hint = suggest::hint(&self.name, &names, "charts");
+            diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
         }
         found
     }
