@@ -98,11 +98,9 @@ pub(crate) fn add(
     let watch = request.watch.as_ref().or_else(|| settings.watch()).cloned();
     let Some(watch) = watch.or_else(|| olm::default_watch(&bundle.csv)) else {
         let message = format!("`{name}` has no default install mode");
-        return diagnostics.fail(
-            Diagnostic::error(Code::InstallModeUnsupported, message)
-                .at(bundle.csv.place(".spec.installModes"))
-                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
-        );
+        let found = Diagnostic::error(Code::InstallModeUnsupported, message);
+        let hint = "set the namespaces to watch with `--watch NAMESPACE`";
+        return diagnostics.fail(found.at(bundle.csv.place(".spec.installModes")).hint(hint));
     };
     let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
     let namespace = namespace.unwrap_or(&name).to_owned();
@@ -270,9 +268,8 @@ pub(crate) fn set_tag(
     let Source::Image { reference, span } = &mut bundle.source else {
         let message = format!("`{name}` has no tag: its source is not an image");
         let hint = "edit `path`, or `version` and `channel` of a catalog";
-        return diagnostics.fail(
-            Diagnostic::error(Code::InvalidReference, message).at(bundle.source.span()).hint(hint),
-        );
+        let found = Diagnostic::error(Code::InvalidReference, message).at(bundle.source.span());
+        return diagnostics.fail(found.hint(hint));
     };
 
     let old = diagnostics.report(Reference::parse(reference))?;

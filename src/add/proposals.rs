@@ -4,6 +4,7 @@ use super::table::{Table, list, quoted};
 use crate::bundle::{Bundle, Requirement};
 use crate::chart::FirstResource;
 use crate::config::{BundleConfig, CertificateProvider, Config, Source};
+use crate::dependencies::Member;
 use crate::diag::Code;
 use crate::ir::{Object, Unit};
 use crate::lock::Lock;
@@ -110,9 +111,7 @@ impl Subject<'_> {
 
     /// Returns true if cert-manager issues certificates for the bundle, which is the default.
     fn cert_manager(&self) -> bool {
-        let csv = &self.bundle.csv;
-        let serves = !(csv.webhooks.is_empty() && csv.api_services.is_empty());
-        serves && self.settings.certificates() == CertificateProvider::CertManager
+        Member::new(self.settings, self.bundle, Vec::new()).cert_manager
     }
 
     /// Proposes `depends-on` for dependencies in the configuration, and suggests `provided` for

@@ -5,6 +5,7 @@ use super::signing::simple_signing;
 use super::{Attestations, Signer};
 use crate::diag::{Diagnostics, Fatal};
 use crate::package::Package;
+use crate::package::push::Remote;
 use crate::source::cosign::{
     SIGNATURE, SIGNATURE_PREDICATE, SIMPLE_SIGNING_TYPE, STATEMENT_MEDIA_TYPE,
     pre_authentication_encoding, signature_tag,
@@ -29,19 +30,18 @@ const BUNDLE_PREDICATE: &str = "dev.sigstore.bundle.predicateType";
 /// Annotation with the kind of content of a sigstore bundle.
 const BUNDLE_CONTENT: &str = "dev.sigstore.bundle.content";
 
-/// Attaches what the chart at `reference` does not have yet: attestations of the same type stay as
-/// they are. With a signer, statements are signed, and so is the chart.
+/// Attaches what a chart in a registry does not have yet: attestations of the same type stay as they are. With a signer, statements are signed, and so is the chart.
 ///
 /// Returns the number of attached documents; `None` if the registry does not accept them, or the
 /// signer fails.
 pub(crate) fn attach(
-    package: &Package,
-    reference: &str,
+    remote: &Remote<'_>,
     attestations: &Attestations,
     signer: Option<&Signer>,
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<usize> {
+    let Remote { package, reference, .. } = remote;
     let subject = &package.artifact;
     let mut attached = 0;
     let mut add = |attachment: &Attachment<'_>, diagnostics: &mut Diagnostics| {

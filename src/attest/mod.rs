@@ -6,7 +6,6 @@
 //! have no times, host names or paths of the machine.
 
 mod attach;
-mod materials;
 mod provenance;
 mod purl;
 mod sbom;

@@ -51,17 +51,9 @@ impl Reporter for Terminal {
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(size).with_style(style).with_finish(ProgressFinish::AndClear);
         let bar = self.bars.add(bar);
-        bar.set_message(escape::line(&short(name)).into_owned());
+        bar.set_message(escape::line(name).into_owned());
         Box::new(Bar(bar))
     }
-}
-
-/// Returns a short label for a download: the last segment of the repository, and a digest prefix.
-fn short(name: &str) -> String {
-    let (repository, digest) = name.split_once('@').unwrap_or((name, ""));
-    let repository = repository.rsplit('/').next().unwrap_or(repository);
-    let digest = digest.split_once(':').map_or(digest, |(_, hex)| hex);
-    format!("{repository}@{}", digest.get(..12).unwrap_or(digest))
 }
 
 /// A progress bar, which is cleared when it is dropped.

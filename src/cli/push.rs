@@ -73,15 +73,8 @@ impl Push {
         push::push(&remotes, self.replace, &resolver, diagnostics)?;
         let mut attached = 0;
         for (remote, attestations) in remotes.iter().zip(&attestations) {
-            let Remote { package, reference, .. } = remote;
-            attached += attest::attach(
-                package,
-                reference,
-                attestations,
-                signer.as_ref(),
-                &resolver,
-                diagnostics,
-            )?;
+            let signer = signer.as_ref();
+            attached += attest::attach(remote, attestations, signer, &resolver, diagnostics)?;
         }
 
         output.list(&remotes.iter().map(Remote::pinned).collect());

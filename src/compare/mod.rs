@@ -61,7 +61,7 @@ impl Request<'_> {
                 diagnostics.extend(found.into_iter().filter(|d| !known.contains(&d.message)));
                 let (mut old, mut new) = sides?;
                 // Only the loaded charts say which bundle they are of, and with it the namespace.
-                let namespace = self.known_namespace(&operands, [&old, &new]);
+                let namespace = self.known_namespace([&old, &new]);
                 if let Some(namespace) = &namespace {
                     let operands = Operands { namespace, ..operands.clone() };
                     // What this reports is known from the first time.
@@ -96,7 +96,7 @@ impl Request<'_> {
     }
 
     /// Returns the namespace of the configuration for sides whose objects may name it themselves.
-    fn known_namespace(&self, operands: &Operands<'_>, sides: [&Side; 2]) -> Option<String> {
+    fn known_namespace(&self, sides: [&Side; 2]) -> Option<String> {
         // Charts of bundle2chart have expressions in place of the namespace.
         if self.namespace.is_some() || sides.iter().all(|side| side.follows_namespace) {
             return None;
@@ -105,7 +105,12 @@ impl Request<'_> {
         let names = charts.map(|chart| chart.name.as_str());
         let packages = sides.iter().map(|side| side.package.as_str());
         let mut names = names.chain(packages).filter(|name| !name.is_empty());
-        names.find_map(|name| operands.release_namespace(name))
+        let config = self.config?;
+        names.find_map(|name| {
+            let table = config.table_of_chart(name)?;
+            let bundle = config.bundles.iter().find(|bundle| bundle.name == table)?;
+            Some(bundle.namespace.clone().unwrap_or_else(|| bundle.name.clone()))
+        })
     }
 
     /// Reports patterns of `--only` that match no object of any side: a report without differences would
@@ -229,10 +234,8 @@ fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
         if !used && !reported.contains(&pattern.as_str()) {
             reported.push(pattern);
             let message = format!("`{pattern}` matched no change");
-            diagnostics.push(
-                Diagnostic::note(Code::UnusedSetting, message)
-                    .hint("remove it, unless another comparison needs it"),
-            );
+            let hint = "remove it, unless another comparison needs it";
+            diagnostics.push(Diagnostic::note(Code::UnusedSetting, message).hint(hint));
         }
     }
 }

@@ -29,13 +29,7 @@ pub(super) fn attention(
                 .to_owned(),
         );
     }
-    registries(bundle, objects, &mut findings);
-    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
-    large_crds(&crds, &mut findings);
-    findings
-}
 
-fn registries(bundle: Option<&Bundle>, objects: &[Object], findings: &mut Vec<String>) {
     let images = images::pulled(&images::collect(objects, bundle, None));
     let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
     if red_hat > 0 {
@@ -45,9 +39,8 @@ fn registries(bundle: Option<&Bundle>, objects: &[Object], findings: &mut Vec<St
             if red_hat == 1 { "1 image is".to_owned() } else { format!("{red_hat} images are") }
         ));
     }
-}
 
-fn large_crds(crds: &[&Object], findings: &mut Vec<String>) {
+    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
     let large: Vec<&str> = crds
         .iter()
         // Client-side `kubectl apply` stores the object in an annotation, and Kubernetes limits all
@@ -61,4 +54,5 @@ fn large_crds(crds: &[&Object], findings: &mut Vec<String>) {
             crate::diag::listed(&large, 3)
         ));
     }
+    findings
 }

@@ -38,12 +38,11 @@ pub(crate) fn subscriptions(
         .collect();
     if subscriptions.is_empty() {
         let message = "there is no Subscription";
-        return diagnostics.fail(
-            Diagnostic::error(Code::NotMigrated, message).at(Place::file(installed.file)).hint(
-                "run `kubectl get subscriptions,csvs,operatorgroups,catalogsources \
-                    --all-namespaces -o yaml`",
-            ),
-        );
+        let found = Diagnostic::error(Code::NotMigrated, message).at(Place::file(installed.file));
+        return diagnostics.fail(found.hint(
+            "run `kubectl get subscriptions,csvs,operatorgroups,catalogsources --all-namespaces \
+                -o yaml`",
+        ));
     }
 
     let mut names = BTreeSet::new();

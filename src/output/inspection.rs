@@ -58,23 +58,20 @@ impl Inspection {
     /// Inspects the directory of a chart. All files in it count.
     fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let folder = out.join(chart.dir);
-        let mut entries = BTreeMap::new();
-        let state = match obstacle(out, chart.dir)? {
-            Some(state) => state,
-            None => match metadata_of(&folder)? {
-                None => State::Absent,
-                Some(metadata) if !metadata.is_dir() => State::InTheWay(chart.dir.to_owned()),
-                Some(_) => {
-                    // Git does not keep empty directories, so one that is left over means nothing.
-                    entries = files_below(&folder)?;
-                    if entries.is_empty() {
-                        State::Absent
-                    } else {
-                        State::There(Ownership::of_chart(&folder)?)
-                    }
-                }
-            },
-        };
+        let (mut state, mut entries) = (State::Absent, BTreeMap::new());
+        if let Some(obstacle) = obstacle(out, chart.dir)? {
+            state = obstacle;
+        } else if let Some(metadata) = metadata_of(&folder)? {
+            if metadata.is_dir() {
+                entries = files_below(&folder)?;
+            } else {
+                state = State::InTheWay(chart.dir.to_owned());
+            }
+        }
+        // Git does not keep empty directories, so one that is left over means nothing.
+        if !entries.is_empty() {
+            state = State::There(Ownership::of_chart(&folder)?);
+        }
         Inspection::new(state).compare(&folder, chart, entries)
     }
 
@@ -84,15 +81,15 @@ impl Inspection {
         let mut found = Inspection::new(State::There(Ownership::read(out)?));
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
-            match obstacle(out, Path::new(path))? {
-                Some(State::InTheWay(path) | State::InsideChart(path)) => return Ok(Some(path)),
-                Some(_) => {}
+            Ok(match obstacle(out, Path::new(path))? {
+                Some(State::InTheWay(path) | State::InsideChart(path)) => Some(path),
+                Some(_) => None,
                 None => {
                     let metadata = metadata_of(&out.join(path))?;
                     entries.extend(metadata.map(|metadata| (PathBuf::from(path), metadata)));
+                    None
                 }
-            }
-            Ok(None)
+            })
         };
 
         for (path, _) in files.iter() {

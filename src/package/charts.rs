@@ -5,24 +5,24 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, quoted, suggest};
 use crate::output::ChartFiles;
 use crate::output::chart_versions::{ChartName, precedence};
 use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart as charts;
 use crate::source::sha256;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A directory with a chart that bundle2chart wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChartDirectory {
+pub(super) struct ChartDirectory {
     /// Name of the chart.
-    pub name: String,
+    name: String,
     /// Version of the chart.
-    pub version: String,
+    version: String,
     /// The output directory.
     out: PathBuf,
     /// The directory relative to the output directory.
     dir: String,
     /// The directory.
-    pub path: PathBuf,
+    path: PathBuf,
     /// The files that bundle2chart wrote.
     ownership: Ownership,
 }
@@ -31,7 +31,7 @@ pub(crate) struct ChartDirectory {
 /// `NAME/VERSION` or, in the flat layout, `NAME`.
 ///
 /// `None` if there is no chart, or if an ownership file is invalid.
-pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
+pub(super) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
     let mut found = Vec::new();
     let start = diagnostics.mark();
     for name in diagnostics.report(charts::folders(out))? {
@@ -58,10 +58,9 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
 
     diagnostics.no_errors_since(start)?;
     if found.is_empty() {
-        return diagnostics.fail(
-            Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
-                .hint("run `bundle2chart build`"),
-        );
+        let message = format!("no charts in `{}`", out.display());
+        let hint = "run `bundle2chart build`";
+        return diagnostics.fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
     }
     found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
     Some(found)
@@ -113,14 +112,10 @@ pub(super) fn select(
 }
 
 /// Returns the directory of one chart, `NAME` or `NAME@VERSION` as in [`super::packages`].
-pub(crate) fn chart_in(
-    out: &Path,
-    name: &str,
-    diagnostics: &mut Diagnostics,
-) -> Option<ChartDirectory> {
-    let mut charts = charts_in(out, diagnostics)?;
+pub(crate) fn chart_in(out: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
+    let charts = charts_in(out, diagnostics)?;
     let selected = select(&charts, &[name.to_owned()], out, diagnostics)?;
-    selected.first().map(|index| charts.swap_remove(*index))
+    Some(charts.get(*selected.first()?)?.path.clone())
 }
 
 fn not_found(charts: &[ChartDirectory], argument: &str, name: &str, out: &Path) -> Diagnostic {
@@ -148,7 +143,7 @@ impl ChartDirectory {
     /// `None` if the directory differs from what bundle2chart wrote: a package cannot be reviewed
     /// like a directory in Git, so nothing else may get into it.
     pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
-        let mut files = diagnostics.report(self.read())?;
+        let mut files = diagnostics.report(charts::read_built(&self.out, &self.dir))?;
         files.remove(FILE_NAME);
         let shown = |file: &str| self.path.join(file).display().to_string();
         let start = diagnostics.mark();
@@ -175,14 +170,6 @@ impl ChartDirectory {
         files.remove(UPGRADE_REPORT);
         let (dir, version) = (PathBuf::from(&self.dir), self.version.clone());
         package(&ChartFiles { dir, version, files }, &self.path, diagnostics)
-    }
-
-    /// Returns the files of the chart.
-    ///
-    /// # Errors
-    /// As [`charts::read_built`].
-    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
-        charts::read_built(&self.out, &self.dir)
     }
 }
 

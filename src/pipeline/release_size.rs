@@ -61,9 +61,6 @@ pub(super) fn check(
     }
 }
 
-/// Least reduction in bytes that a hint lists.
-const WORTHWHILE: usize = 4 << 10;
-
 /// Returns a hint with the settings with which the release fits, else with those that reduce its size, and
 /// the resulting percentages.
 fn hint(
@@ -99,15 +96,11 @@ fn hint(
             .map(|chart| format!("{} {}", chart.name, chart::release_share(chart.release_bytes)))
             .collect();
         let shares = shares.join(", ");
-        let saved = largest.saturating_sub(most);
         // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
             fitting.push(written);
         } else if chart::release_percent(most) < chart::release_percent(largest) {
             smaller.push(format!("{written} ({shares})"));
-        } else if saved >= WORTHWHILE {
-            // Rounded, it is the same share.
-            smaller.push(format!("{written} ({shares}, {} KiB less)", saved >> 10));
         }
     }
 

@@ -188,8 +188,8 @@ impl<'a> Upgrades<'a> {
         old: &ChartTree,
         chart: &ChartFiles,
     ) -> Result<Reported, Fatal> {
-        let old = self.operands.chart("", old, Form::Directory)?;
-        let new = self.operands.chart("", &chart.files, Form::Directory)?;
+        let old = self.operands.chart(old, Form::Directory)?;
+        let new = self.operands.chart(&chart.files, Form::Directory)?;
         let set = diff::compare(old, new, &self.options);
 
         let summary = Summary::of(&set);

@@ -54,10 +54,9 @@ fn required_step<'u>(
     let Some(path) = &upgrades.path else {
         let message =
             format!("no upgrade path from {from} to {selected} in the channel `{channel}`");
-        diagnostics.push(Diagnostic::warning(Code::UpgradePath, message).at(place()).hint(
-            "read the operator's release notes before you install it: OLM would not upgrade",
-        ));
-        return None;
+        let hint = "read the operator's release notes before you install it: OLM would not upgrade";
+        let found = Diagnostic::warning(Code::UpgradePath, message);
+        return diagnostics.fail(found.at(place()).hint(hint));
     };
     let (first, rest) = path.split_first()?;
     let fits = wanted.version.as_ref().is_none_or(|version| match &version.request {

@@ -55,7 +55,10 @@ pub(crate) fn verify(
     // Packaged as `package` does it, so that the digests are those of charts.lock.
     let package = package::package(compiled, &compiled.dir, diagnostics)?;
     let mut differences = comparison::files(&compiled.files, &subject.files);
-    differences.extend(subject.other_bytes(&package, differences.is_empty()));
+    // Otherwise other bytes have a reason already.
+    if differences.is_empty() {
+        differences.extend(subject.other_bytes(&package));
+    }
     let reasons = subject.reasons(&differences);
     Some(Verification {
         package: package.artifact.layer_digest().to_owned(),
