@@ -118,35 +118,35 @@ impl Subject<'_> {
     /// others.
     fn dependencies(&self, table: &mut Table) {
         let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        // What is required, why, and the bundle that provides it.
-        let mut required: Vec<(String, String, Option<String>)> = Vec::new();
-        for dependency in &self.bundle.requirements.dependencies {
-            match &dependency.requirement {
+        // Adds what is required, why, and the bundle that provides it.
+        let mut require = |what: String, why: String, provider: Option<String>| match provider {
+            Some(name) => {
+                reasons.push(why);
+                before.push(name);
+            }
+            None if self.is_provided(&what) => {}
+            None => missing.push((what, why)),
+        };
+        let dependencies = self.bundle.requirements.dependencies.iter();
+        let mut required: Vec<&Requirement> = dependencies.map(|it| &it.requirement).collect();
+        // Packages last, before the one of cert-manager.
+        required.sort_by_key(|requirement| matches!(requirement, Requirement::Package { .. }));
+        for requirement in required {
+            match requirement {
                 Requirement::Package { name, .. } => {
                     let provider = self.provider(|package| package == name);
-                    required.push((name.clone(), format!("requires the package {name}"), provider));
+                    require(name.clone(), format!("requires the package {name}"), provider);
                 }
-                Requirement::Api(api) if !self.is_provided(&api.to_string()) => {
-                    missing.push((api.to_string(), format!("requires the API {api}")));
+                Requirement::Api(api) => {
+                    require(api.to_string(), format!("requires the API {api}"), None);
                 }
-                Requirement::Api(_) => {}
-                other => missing.push((String::new(), format!("requires {other}"))),
+                other => require(String::new(), format!("requires {other}"), None),
             }
         }
         if self.cert_manager() && !self.is_provided(CERTIFICATE) {
             let why = "cert-manager issues its certificates".to_owned();
             let provider = self.provider(|package| package.contains("cert-manager"));
-            required.push((CERTIFICATE.to_owned(), why, provider));
-        }
-        for (what, why, provider) in required {
-            match provider {
-                Some(name) => {
-                    reasons.push(why);
-                    before.push(name);
-                }
-                None if self.is_provided(&what) => {}
-                None => missing.push((what, why)),
-            }
+            require(CERTIFICATE.to_owned(), why, provider);
         }
 
         before.sort();

@@ -30,7 +30,8 @@ const BUNDLE_PREDICATE: &str = "dev.sigstore.bundle.predicateType";
 /// Annotation with the kind of content of a sigstore bundle.
 const BUNDLE_CONTENT: &str = "dev.sigstore.bundle.content";
 
-/// Attaches what a chart in a registry does not have yet: attestations of the same type stay as they are. With a signer, statements are signed, and so is the chart.
+/// Attaches what a chart in a registry does not have yet: attestations of the same type stay as they
+/// are. With a signer, statements are signed, and so is the chart.
 ///
 /// Returns the number of attached documents; `None` if the registry does not accept them, or the
 /// signer fails.

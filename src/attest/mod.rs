@@ -64,7 +64,16 @@ pub(crate) fn attestations(
         let provenance = match table {
             Some(table) => Some(provenance::of(package, table, inputs, config_path, diagnostics)?),
             None => {
-                diagnostics.push(not_reproduced(package));
+                let Package { name, version, .. } = package;
+                let message = format!(
+                    "chart `{name}` {version} has no provenance: the configuration does not compile \
+                     to it"
+                );
+                let hint = format!(
+                    "run `bundle2chart verify {name}@{version}` to see the difference; for an older \
+                     version, check out the commit that built it"
+                );
+                diagnostics.push(Diagnostic::warning(Code::NotReproduced, message).hint(hint));
                 None
             }
         };
@@ -114,15 +123,4 @@ pub(crate) fn helm_provenance(package: &Package, key: &str) -> Result<Vec<u8>, F
     // Not `---`: lines of a clear-signed text cannot begin with a dash (RFC 4880, 7.1).
     let (metadata, digest) = (metadata.trim_end(), package.artifact.layer_digest());
     clear_sign(key, &format!("{metadata}\n\n...\nfiles:\n  {name}: {digest}\n"))
-}
-
-fn not_reproduced(package: &Package) -> Diagnostic {
-    let Package { name, version, .. } = package;
-    let message = format!(
-        "chart `{name}` {version} has no provenance: the configuration does not compile to it"
-    );
-    Diagnostic::warning(Code::NotReproduced, message).hint(format!(
-        "run `bundle2chart verify {name}@{version}` to see the difference; for an older version, \
-         check out the commit that built it"
-    ))
 }

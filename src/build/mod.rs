@@ -200,14 +200,12 @@ fn collect(
 fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
     let place = out.ancestors().find_map(|folder| folder.canonicalize().ok());
     let (Some(place), Ok(base)) = (place, config.base.canonicalize()) else { return };
-    let folders = config.bundles.iter().flat_map(|bundle| {
-        let (own, manifests) = match &bundle.source {
-            Source::Path { path, span } => (Some((path, span)), None),
-            Source::Manifests(manifests) => (None, Some(&manifests.paths)),
-            _ => (None, None),
-        };
-        let manifests = manifests.into_iter().flatten().map(|path| (&path.text, &path.span));
-        own.into_iter().chain(manifests).map(move |(path, span)| (bundle, path, span))
+    let folders = config.bundles.iter().flat_map(|bundle| match &bundle.source {
+        Source::Path { path, span } => vec![(bundle, path, span)],
+        Source::Manifests(manifests) => {
+            manifests.paths.iter().map(|path| (bundle, &path.text, &path.span)).collect()
+        }
+        _ => Vec::new(),
     });
     for (bundle, path, span) in folders {
         let folder = base.join(path).canonicalize().ok();

@@ -68,15 +68,13 @@ impl Images {
 
         // The list is for people and may have diagnostics next to it; all other formats are for
         // programs.
-        let document = match (self.format, &self.mirror) {
-            (Format::List, _) => None,
-            (Format::Json, _) => Some(images::json(&bundles)),
-            (Format::Skopeo, _) => Some(images::skopeo(&bundles, diagnostics)),
-            (Format::Imageset, _) => Some(images::image_set(&bundles, diagnostics)),
-            (Format::Idms, mirror) => {
-                let mirror = mirror.as_deref().unwrap_or_default();
-                Some(images::mirror_set(&bundles, mirror, diagnostics))
-            }
+        let mirror = self.mirror.as_deref().unwrap_or_default();
+        let document = match self.format {
+            Format::List => None,
+            Format::Json => Some(images::json(&bundles)),
+            Format::Skopeo => Some(images::skopeo(&bundles, diagnostics)),
+            Format::Imageset => Some(images::image_set(&bundles, diagnostics)),
+            Format::Idms => Some(images::mirror_set(&bundles, mirror, diagnostics)),
         };
         match document {
             None => output.list(&images::list(&bundles)),

@@ -227,12 +227,6 @@ enum Exit {
     Error = 2,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
-    }
-}
-
 /// Prints help, the version or a usage error, with the quoted arguments escaped.
 #[expect(clippy::print_stderr, reason = "the output format is not parsed yet")]
 fn usage(mut error: clap::Error) -> ExitCode {
@@ -326,7 +320,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Completions { shell } => generate::completions(*shell, output),
         Command::Man { out } => generate::man(out.as_deref(), output),
     };
-    invocation.output.finish(exit).into()
+    ExitCode::from(invocation.output.finish(exit) as u8)
 }
 
 /// Returns the number of CPUs that this process may use.

@@ -1,15 +1,14 @@
 //! A report about a bundle or manifests, for users who evaluate them.
 
-mod attention;
-
 use crate::bundle::fields::texts_of;
 use crate::bundle::{Bundle, Requirement};
 use crate::config::Watch;
-use crate::diag::{Diagnostics, counted};
+use crate::diag::{Diagnostics, counted, listed};
 use crate::escape::Lines;
 use crate::images;
 use crate::ir::{Object, Release, Value};
 use crate::olm;
+use crate::yaml;
 use bundle2chart_compile::{layout, permissions};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ pub(crate) fn report(
     }
 
     section(&mut text, "Needs attention off OpenShift");
-    let findings = attention::attention(bundle, objects, diagnostics);
+    let findings = attention(bundle, objects, diagnostics);
     if findings.is_empty() {
         text.push("  nothing");
     }
@@ -134,6 +133,55 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
         row("Image", &format!("{} in {}", size(bytes), counted(image.layers.len(), "layer")));
     }
     row("Manifests", &size(bundle.manifest_bytes as u64));
+}
+
+/// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
+fn attention(
+    bundle: Option<&Bundle>,
+    objects: &[Object],
+    diagnostics: &Diagnostics,
+) -> Vec<String> {
+    let mut findings = Vec::new();
+    // The errors that say why are printed after the report.
+    if objects.is_empty() {
+        findings.push("cannot be compiled, so its objects are unknown".to_owned());
+    }
+    let lints = diagnostics.iter().filter(|diagnostic| diagnostic.code.needs_attention());
+    findings.extend(lints.map(|lint| match &lint.hint {
+        Some(hint) => format!("{}; {hint}", lint.message),
+        None => lint.message.clone(),
+    }));
+    if bundle.is_some_and(|it| !it.csv.webhooks.is_empty() || !it.csv.api_services.is_empty()) {
+        findings.push(
+            "has webhooks or APIServices, which get certificates from cert-manager unless \
+                `certificates` is set"
+                .to_owned(),
+        );
+    }
+
+    let images = images::pulled(&images::collect(objects, bundle, None));
+    let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
+    if red_hat > 0 {
+        findings.push(format!(
+            "{} from registry.redhat.io, which requires a pull secret on every ServiceAccount, \
+                including those of operands",
+            if red_hat == 1 { "1 image is".to_owned() } else { format!("{red_hat} images are") }
+        ));
+    }
+
+    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
+    let large: Vec<&str> = crds
+        .iter()
+        // Client-side `kubectl apply` stores the object in an annotation, and Kubernetes limits all
+        // annotations of an object to 256 KiB (apimachinery, `TotalAnnotationSizeLimitB`).
+        .filter(|crd| yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
+        .map(|crd| crd.name())
+        .collect();
+    if !large.is_empty() {
+        findings
+            .push(format!("CRDs over 262,144 bytes need server-side apply: {}", listed(&large, 3)));
+    }
+    findings
 }
 
 fn contents(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {

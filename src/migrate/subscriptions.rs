@@ -162,12 +162,11 @@ impl Subscription<'_> {
             return Some(image.to_owned());
         }
 
-        let message = format!("the image of CatalogSource/{name} is unknown");
+        let message = format!("{}: the image of CatalogSource/{name} is unknown", self.label());
         let hint = format!(
             "pass `--catalog {name}=REFERENCE`, or the output of `kubectl get` with catalogsources"
         );
         let place = Place::file(self.installed.file).object(self.label());
-        let message = format!("{}: {message}", self.label());
         diagnostics.fail(Diagnostic::error(Code::NotMigrated, message).at(place).hint(hint))
     }
 

@@ -72,13 +72,14 @@ impl Inspection {
         if !entries.is_empty() {
             state = State::There(Ownership::of_chart(&folder)?);
         }
-        Inspection::new(state).compare(&folder, chart, entries)
+        Inspection { state, ..Inspection::default() }.compare(&folder, chart, entries)
     }
 
     /// Inspects the output directory for deployment files. They, the files listed in the ownership
     /// file, and those beside them in their folders count: tools install a folder as a whole.
     fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
-        let mut found = Inspection::new(State::There(Ownership::read(out)?));
+        let state = State::There(Ownership::read(out)?);
+        let mut found = Inspection { state, ..Inspection::default() };
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
             Ok(match obstacle(out, Path::new(path))? {
@@ -111,10 +112,6 @@ impl Inspection {
             }
         }
         found.compare(out, files, entries)
-    }
-
-    fn new(state: State) -> Self {
-        Inspection { state, ..Inspection::default() }
     }
 
     /// Returns true if the directory equals the files.

@@ -21,7 +21,40 @@ pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
     let now = CrdPlacement::named(&annotation(chart.files.get("Chart.yaml")?, CRDS)?)?;
     let (dir, before) = previous(out, chart, CRDS)?;
     let before = CrdPlacement::named(&before)?;
-    (before != now).then(|| warning(out, chart, &dir, before, now))
+    if before == now {
+        return None;
+    }
+
+    let (from, to) = (before.as_str(), now.as_str());
+    let hint = match (templates(before), templates(now)) {
+        (false, true) => format!(
+            "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
+                CRDs that no release owns; or keep crds = \"{from}\""
+        ),
+        (true, false) => format!(
+            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
+                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
+                upgrades them; or keep crds = \"{from}\""
+        ),
+        (true, true) => "install or upgrade the release that has the CRDs now with \
+            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
+            adopt them without it"
+            .to_owned(),
+        (false, false) => {
+            "if you replace the CRDs with kubectl, use the new path; nothing changes \
+            in a cluster, because Helm installs both the same way"
+                .to_owned()
+        }
+    };
+
+    let effect = match templates(before) || templates(now) {
+        true => ": a breaking change for existing releases",
+        false => "",
+    };
+    let (name, dir) = (chart.name(), dir.display());
+    let message = format!("the CRDs of `{name}` move from `{from}` ({dir}) to `{to}`{effect}");
+    let place = out.join(&chart.dir).join("Chart.yaml").display().to_string();
+    Some(Diagnostic::warning(Code::CrdsMoved, message).at(Place::file(place)).hint(hint))
 }
 
 /// Returns an error if the operator of a chart would watch other namespaces than in the previous
@@ -38,15 +71,15 @@ pub fn watch_changed(
     // A chart of the same version has the user's decision already.
     let own = recorded(&out.join(&chart.dir), WATCH).map(|before| (chart.dir.clone(), before));
     let (dir, before) = own.or_else(|| previous(out, chart, WATCH))?;
-    (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
-}
+    if before == now {
+        return None;
+    }
 
-fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
     let toml = |text: &str| Watch::of_annotation(text).to_toml();
-    let (effect, keep) = match now {
+    let (effect, keep) = match now.as_str() {
         "all" => (
             "its Roles become ClusterRoles for all namespaces",
-            format!("watch = {} to keep it, or ", toml(before)),
+            format!("watch = {} to keep it, or ", toml(&before)),
         ),
         _ => ("custom resources in other namespaces are no longer reconciled", String::new()),
     };
@@ -54,59 +87,11 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
         "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
             modes changed: {effect}",
         bundle.name,
-        chart.display(),
+        out.join(dir).display(),
     );
 
-    Diagnostic::error(Code::WatchChanged, message)
-        .at(&bundle.span)
-        .hint(format!("write {keep}watch = {} to accept", toml(now)))
-}
-
-fn warning(
-    out: &Path,
-    chart: &ChartFiles,
-    dir: &Path,
-    before: CrdPlacement,
-    now: CrdPlacement,
-) -> Diagnostic {
-    let name = chart.name();
-    let hint = match (templates(before), templates(now)) {
-        (false, true) => format!(
-            "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
-                CRDs that no release owns; or keep crds = \"{}\"",
-            before.as_str()
-        ),
-        (true, false) => format!(
-            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
-                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
-                upgrades them; or keep crds = \"{}\"",
-            before.as_str()
-        ),
-        (true, true) => "install or upgrade the release that has the CRDs now with \
-            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
-            adopt them without it"
-            .to_owned(),
-        (false, false) => {
-            "if you replace the CRDs with kubectl, use the new path; nothing changes \
-            in a cluster, because Helm installs both the same way"
-                .to_owned()
-        }
-    };
-
-    let effect = if templates(before) || templates(now) {
-        ": a breaking change for existing releases"
-    } else {
-        ""
-    };
-    let message = format!(
-        "the CRDs of `{name}` move from `{}` ({}) to `{}`{effect}",
-        before.as_str(),
-        dir.display(),
-        now.as_str(),
-    );
-    Diagnostic::warning(Code::CrdsMoved, message)
-        .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
-        .hint(hint)
+    let hint = format!("write {keep}watch = {} to accept", toml(&now));
+    Some(Diagnostic::error(Code::WatchChanged, message).at(&bundle.span).hint(hint))
 }
 
 /// Returns true if the CRDs are objects of a release.

@@ -16,7 +16,8 @@ use std::path::Path;
 const MOST_VALUES: usize = 2_000_000;
 
 impl Operands<'_> {
-    /// Returns the objects of a chart as a side, whose label is the chart's name and version. `form` is the form in which Helm reads the files.
+    /// Returns the objects of a chart as a side, whose label is the chart's name and version. `form` is the
+    /// form in which Helm reads the files.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
