@@ -17,7 +17,7 @@ use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
-use bundle2chart::output::{self, Mode};
+use bundle2chart::output::{self, ChartFiles, Mode};
 use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{self, Access, BundleFiles, Limits, SourceResolver};
 use divan::Bencher;
@@ -187,7 +187,8 @@ fn build(config: &Config, out: &Path) -> usize {
     let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
     let mut diagnostics = Diagnostics::new();
     let inputs = Inputs { config, sources: &sources, lock: &Lock::default(), jobs };
-    let charts = pipeline::build(&inputs, &[], &mut diagnostics).charts;
+    let built = pipeline::build(&inputs, &[], &mut diagnostics).charts.into_iter();
+    let charts: Vec<ChartFiles> = built.map(|chart| chart.files).collect();
     assert!(!diagnostics.has_errors());
     output::write(out, &charts, None, Mode::Write { replace: false }, &mut diagnostics)
         .expect("written")

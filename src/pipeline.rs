@@ -11,7 +11,6 @@ mod fetch;
 mod gates;
 mod images;
 mod layout;
-mod lock;
 mod models;
 pub mod operand;
 mod release_size;
@@ -23,19 +22,18 @@ mod settings_changed;
 mod threads;
 pub mod upgrade;
 mod upgrade_step;
-mod verify_images;
 
 pub use build::{Build, build, build_with, rebuild};
 pub use compile::{Compiled, Hits, compile, compile_loaded};
-pub use images::images;
-pub use lock::lock;
+pub use fetch::lock;
+pub use images::{VerifiedImages, images, verify_images};
+pub use layout::BuiltFiles;
 pub use selection::select_bundles;
 #[cfg(feature = "cli")]
 pub(crate) use selection::unknown_bundle;
 pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
 pub(crate) use threads::{COMPILER_STACK, REGISTRY_JOBS, for_each};
-pub use verify_images::{VerifiedImages, verify_images};
 
 use crate::config::Config;
 use crate::lock::Lock;

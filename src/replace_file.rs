@@ -7,15 +7,13 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Replaces the file at `path`, or creates it, with these permissions.
+/// Replaces the file at `path`, with the permissions that it has; creates it as one that others can read.
 ///
 /// # Errors
 /// If it cannot be written; it is then as it was.
-pub(crate) fn replace_file(
-    path: &Path,
-    content: &[u8],
-    permissions: Permissions,
-) -> io::Result<()> {
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let permissions = fs::metadata(path)
+        .map_or_else(|_| Permissions::from_mode(0o644), |found| found.permissions());
     let mut file = tempfile::Builder::new()
         .prefix(".bundle2chart-")
         // tempfile creates files that only their owner may read.
@@ -33,19 +31,13 @@ pub(crate) fn replace_file(
 /// # Errors
 /// If it cannot be written, with this hint.
 #[expect(clippy::disallowed_methods, reason = "the directory of packages may be new")]
-pub(crate) fn write_changed(
-    path: &Path,
-    content: &[u8],
-    permissions: Permissions,
-    hint: &str,
-) -> Result<bool, Fatal> {
+pub(crate) fn write_changed(path: &Path, content: &[u8], hint: &str) -> Result<bool, Fatal> {
     // Not touched, so that build systems and Git see no change. A larger file is another one, so it is
     // not read.
     if regular_file::read(path, content.len() as u64).is_ok_and(|old| old == content) {
         return Ok(false);
     }
-    let written =
-        fs::create_dir_all(folder_of(path)).and_then(|()| replace_file(path, content, permissions));
+    let written = fs::create_dir_all(folder_of(path)).and_then(|()| replace_file(path, content));
     written.map_err(|error| {
         let name = path.display().to_string();
         Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
@@ -53,16 +45,6 @@ pub(crate) fn write_changed(
             .hint(hint)
     })?;
     Ok(true)
-}
-
-/// Returns the permissions of the file at `path`; if there is none, those of a file that others can read.
-pub(crate) fn permissions_of(path: &Path) -> Permissions {
-    fs::metadata(path).map_or_else(|_| readable(), |found| found.permissions())
-}
-
-/// Returns the permissions of a file that others can read.
-pub(crate) fn readable() -> Permissions {
-    Permissions::from_mode(0o644)
 }
 
 /// Returns the directory of a file; `.` for a bare file name.

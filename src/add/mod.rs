@@ -1,23 +1,21 @@
 //! Edits bundles.toml: [`add`] inspects a bundle and writes its `[[bundle]]` table, [`remove`] removes
 //! one. Comments and layout of everything else stay as they are, byte for byte.
 
-mod file;
 mod proposals;
 mod remove;
 mod table;
-mod tag;
 
-pub(crate) use file::write;
 pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
-pub(crate) use tag::set_tag;
 
 use crate::config::{Config, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::lock::Lock;
 use crate::olm;
-use crate::source::{self, Access, SourceResolver};
+use crate::replace_file::replace_file;
+use crate::source::{self, Access, Reference, SourceResolver};
 use crate::{bundle, pipeline};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
@@ -100,11 +98,9 @@ pub(crate) fn add(
     let watch = request.watch.as_ref().or_else(|| settings.watch()).cloned();
     let Some(watch) = watch.or_else(|| olm::default_watch(&bundle.csv)) else {
         let message = format!("`{name}` has no default install mode");
-        return diagnostics.fail(
-            Diagnostic::error(Code::InstallModeUnsupported, message)
-                .at(bundle.csv.place(".spec.installModes"))
-                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
-        );
+        let found = Diagnostic::error(Code::InstallModeUnsupported, message);
+        let hint = "set the namespaces to watch with `--watch NAMESPACE`";
+        return diagnostics.fail(found.at(bundle.csv.place(".spec.installModes")).hint(hint));
     };
     let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
     let namespace = namespace.unwrap_or(&name).to_owned();
@@ -252,6 +248,50 @@ fn appended(text: &str, table: &str) -> String {
         _ => "\n\n",
     };
     format!("{text}{end}{table}")
+}
+
+/// Sets the tag of the image of the only bundle in `names`; returns the file that has its table, and
+/// its new text. Nothing is written.
+pub(crate) fn set_tag(
+    config: &mut Config,
+    names: &[String],
+    tag: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<(PathBuf, String)> {
+    let [name] = names else {
+        let message = "`--to` sets the tag of one bundle";
+        let hint = "write `--upgrade NAME --to TAG`";
+        return diagnostics.fail(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
+    };
+    pipeline::select_bundles(config, names, diagnostics)?;
+    let bundle = config.bundles.iter_mut().find(|bundle| bundle.name == *name)?;
+    let Source::Image { reference, span } = &mut bundle.source else {
+        let message = format!("`{name}` has no tag: its source is not an image");
+        let hint = "edit `path`, or `version` and `channel` of a catalog";
+        let found = Diagnostic::error(Code::InvalidReference, message).at(bundle.source.span());
+        return diagnostics.fail(found.hint(hint));
+    };
+
+    let old = diagnostics.report(Reference::parse(reference))?;
+    // Without the digest of the old reference, which would win over the new tag.
+    *reference = format!("{}:{tag}", old.name);
+    // A wrong tag is an error before anything is written.
+    diagnostics.report(Reference::parse(reference))?;
+    let mut text = span.source.text.clone();
+    text.replace_range(span.range.clone(), &quoted(reference));
+    Some((PathBuf::from(&span.source.name), text))
+}
+
+/// Writes the file at `path` atomically, with the permissions that it has; a link stays a link. `None` if
+/// this fails, which is reported.
+pub(crate) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> Option<()> {
+    // A rename onto a link would replace the link, not the file.
+    let written = fs::canonicalize(path).and_then(|path| replace_file(&path, text.as_bytes()));
+    diagnostics.report(written.map_err(|error| {
+        let message = format!("cannot write the configuration: {error}");
+        let hint = "make the file and its directory writable";
+        Diagnostic::error(Code::OutputFailed, message).at(place(path)).hint(hint).into()
+    }))
 }
 
 /// Returns the place of the configuration as a whole.

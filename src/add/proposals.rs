@@ -1,11 +1,12 @@
 //! The keys that a bundle needs outside of OpenShift and without OLM, each with the reason.
 
 use super::table::{Table, list, quoted};
-use crate::bundle::{Api, Bundle, Requirement};
+use crate::bundle::{Bundle, Requirement};
 use crate::chart::FirstResource;
 use crate::config::{BundleConfig, CertificateProvider, Config, Source};
+use crate::dependencies::Member;
 use crate::diag::Code;
-use crate::ir::{Unit, Value};
+use crate::ir::{Object, Unit};
 use crate::lock::Lock;
 use crate::overlay;
 use crate::source::Reference;
@@ -56,24 +57,14 @@ impl Subject<'_> {
     /// the cluster does not have.
     fn filters(&self, table: &mut Table) {
         // Some operators define APIs of these groups themselves; those come with the bundle.
-        let own: BTreeSet<(&str, &str)> = self
-            .bundle
-            .crds
-            .iter()
-            .map(|crd| {
-                let text = |keys: &[&str]| crd.at(keys).and_then(Value::as_str).unwrap_or_default();
-                (text(&["spec", "group"]), text(&["spec", "names", "kind"]))
-            })
-            .collect();
-        let foreign: BTreeSet<&str> = self
-            .unit
-            .objects
-            .iter()
-            .filter(|object| object.group().ends_with(OPENSHIFT))
-            .filter(|object| !own.contains(&(object.group(), object.kind())))
-            .map(|object| object.kind())
-            .collect();
-
+        let own = &self.bundle.requirements.provides;
+        let is_own = |object: &Object| {
+            own.iter().any(|api| api.group == object.group() && api.kind == object.kind())
+        };
+        let objects = self.unit.objects.iter();
+        let foreign =
+            objects.filter(|object| object.group().ends_with(OPENSHIFT) && !is_own(object));
+        let foreign: BTreeSet<&str> = foreign.map(Object::kind).collect();
         if foreign.is_empty() {
             return;
         }
@@ -120,44 +111,42 @@ impl Subject<'_> {
 
     /// Returns true if cert-manager issues certificates for the bundle, which is the default.
     fn cert_manager(&self) -> bool {
-        let csv = &self.bundle.csv;
-        let serves = !(csv.webhooks.is_empty() && csv.api_services.is_empty());
-        serves && self.settings.certificates() == CertificateProvider::CertManager
+        Member::new(self.settings, self.bundle, Vec::new()).cert_manager
     }
 
     /// Proposes `depends-on` for dependencies in the configuration, and suggests `provided` for
     /// others.
     fn dependencies(&self, table: &mut Table) {
         let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        // What is required, why, and the bundle that provides it.
-        let mut required: Vec<(String, String, Option<String>)> = Vec::new();
-        for dependency in &self.bundle.requirements.dependencies {
-            match &dependency.requirement {
+        // Adds what is required, why, and the bundle that provides it.
+        let mut require = |what: String, why: String, provider: Option<String>| match provider {
+            Some(name) => {
+                reasons.push(why);
+                before.push(name);
+            }
+            None if self.is_provided(&what) => {}
+            None => missing.push((what, why)),
+        };
+        let dependencies = self.bundle.requirements.dependencies.iter();
+        let mut required: Vec<&Requirement> = dependencies.map(|it| &it.requirement).collect();
+        // Packages last, before the one of cert-manager.
+        required.sort_by_key(|requirement| matches!(requirement, Requirement::Package { .. }));
+        for requirement in required {
+            match requirement {
                 Requirement::Package { name, .. } => {
                     let provider = self.provider(|package| package == name);
-                    required.push((name.clone(), format!("requires the package {name}"), provider));
+                    require(name.clone(), format!("requires the package {name}"), provider);
                 }
-                Requirement::Api(api) if !self.is_provided(&api.to_string()) => {
-                    missing.push((api.to_string(), format!("requires the API {api}")));
+                Requirement::Api(api) => {
+                    require(api.to_string(), format!("requires the API {api}"), None);
                 }
-                Requirement::Api(_) => {}
-                other => missing.push((String::new(), format!("requires {other}"))),
+                other => require(String::new(), format!("requires {other}"), None),
             }
         }
         if self.cert_manager() && !self.is_provided(CERTIFICATE) {
             let why = "cert-manager issues its certificates".to_owned();
             let provider = self.provider(|package| package.contains("cert-manager"));
-            required.push((CERTIFICATE.to_owned(), why, provider));
-        }
-        for (what, why, provider) in required {
-            match provider {
-                Some(name) => {
-                    reasons.push(why);
-                    before.push(name);
-                }
-                None if self.is_provided(&what) => {}
-                None => missing.push((what, why)),
-            }
+            require(CERTIFICATE.to_owned(), why, provider);
         }
 
         before.sort();
@@ -178,9 +167,8 @@ impl Subject<'_> {
     }
 
     fn is_provided(&self, what: &str) -> bool {
-        let own = self.bundle.requirements.provides.iter().map(Api::to_string);
         self.settings.settings.provided.iter().any(|provided| provided.text == what)
-            || own.into_iter().any(|own| own == what)
+            || self.bundle.requirements.provides.iter().any(|own| own.to_string() == what)
     }
 
     /// Returns the name of a configured bundle whose package is accepted.

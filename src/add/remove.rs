@@ -59,21 +59,23 @@ fn starts(table: &Table) -> Vec<usize> {
 
 /// Returns the text without the tables that start at `removed`; `all` has the starts of all tables.
 fn without(text: &str, removed: &[usize], all: &[usize]) -> String {
-    let mut new = String::new();
-    let mut at = 0;
-    for start in removed {
-        let next = all.iter().copied().find(|other| other > start);
-        // Comments between two removed tables go with them.
-        let end = match next {
-            Some(next) if removed.contains(&next) => next,
-            next => end(text, *start, next),
+    let starts = all.iter().map(|header| above(text, *header));
+    let ends = starts.clone().skip(1).chain([text.len()]);
+    let mut new = between(text, 0..starts.clone().next().unwrap_or(text.len())).to_owned();
+    let mut rest = "";
+    for (index, (start, end)) in starts.zip(ends).enumerate() {
+        let is_removed = |at: usize| all.get(at).is_some_and(|header| removed.contains(header));
+        let table = between(text, start..end);
+        rest = match (is_removed(index), is_removed(index + 1)) {
+            (false, _) => table,
+            // Comments between two removed tables go with them.
+            (true, true) => "",
+            (true, false) => after(table),
         };
-        new.push_str(between(text, at..above(text, *start).max(at)));
-        at = end.max(at);
+        new.push_str(rest);
     }
-    new.push_str(between(text, at..text.len()));
     // The empty line before the last table has no table after it.
-    if at == text.len() {
+    if rest.is_empty() {
         new.truncate(new.trim_end().len());
         if !new.is_empty() {
             new.push('\n');
@@ -82,22 +84,16 @@ fn without(text: &str, removed: &[usize], all: &[usize]) -> String {
     new
 }
 
-/// Returns the end of the table at `start`, with the comments directly below it and empty lines;
-/// comments that are directly above the header at `next`, or between empty lines, stay.
-fn end(text: &str, start: usize, next: Option<usize>) -> usize {
-    let table = between(text, start..next.unwrap_or(text.len()));
-    let is_comment = |line: &str| line.trim_start().starts_with('#');
-    let is_empty = |line: &str| line.trim().is_empty();
+/// Returns what stays after a table: not the comments directly below it and empty lines, but those
+/// between empty lines.
+fn after(table: &str) -> &str {
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let is_empty = |line: &&str| line.trim().is_empty();
     let lines: Vec<&str> = table.split_inclusive('\n').collect();
     let content = lines.iter().rposition(|line| !is_comment(line) && !is_empty(line));
-    let content = content.map_or(0, |last| last + 1);
-    let (content, rest) = lines.split_at(content);
-
-    let comments = rest.iter().take_while(|line| is_comment(line)).count();
-    let comments = if next.is_some() && comments == rest.len() { 0 } else { comments };
-    let empty = rest.iter().skip(comments).take_while(|line| is_empty(line)).count();
-    let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
-    start + length(content) + length(rest.get(..comments + empty).unwrap_or_default())
+    let rest = lines.into_iter().skip(content.map_or(0, |last| last + 1));
+    let rest = rest.skip_while(is_comment).skip_while(is_empty);
+    between(table, table.len() - rest.map(str::len).sum::<usize>()..table.len())
 }
 
 fn between(text: &str, range: Range<usize>) -> &str {

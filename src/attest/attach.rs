@@ -1,13 +1,14 @@
 //! Attaches attestations and signatures to a chart in a registry.
 
-use super::dsse::BUNDLE_TYPE;
 use super::provenance::{PREDICATE_TYPE, statement};
 use super::signing::simple_signing;
-use super::{Attestations, Signer, sigstore_bundle};
+use super::{Attestations, Signer};
 use crate::diag::{Diagnostics, Fatal};
 use crate::package::Package;
+use crate::package::push::Remote;
 use crate::source::cosign::{
-    SIGNATURE, SIGNATURE_PREDICATE, SIMPLE_SIGNING_TYPE, STATEMENT_MEDIA_TYPE, signature_tag,
+    SIGNATURE, SIGNATURE_PREDICATE, SIMPLE_SIGNING_TYPE, STATEMENT_MEDIA_TYPE,
+    pre_authentication_encoding, signature_tag,
 };
 use crate::source::{Attachment, OciArtifact, Reference, SourceResolver};
 use base64::Engine as _;
@@ -15,6 +16,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
+/// Media type of sigstore bundles.
+pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 /// Media type of CycloneDX documents.
 const SBOM_TYPE: &str = "application/vnd.cyclonedx+json";
 /// Predicate type of the SBOM as an in-toto statement.
@@ -27,19 +30,19 @@ const BUNDLE_PREDICATE: &str = "dev.sigstore.bundle.predicateType";
 /// Annotation with the kind of content of a sigstore bundle.
 const BUNDLE_CONTENT: &str = "dev.sigstore.bundle.content";
 
-/// Attaches what the chart at `reference` does not have yet: attestations of the same type stay as
-/// they are. With a signer, statements are signed, and so is the chart.
+/// Attaches what a chart in a registry does not have yet: attestations of the same type stay as they
+/// are. With a signer, statements are signed, and so is the chart.
 ///
 /// Returns the number of attached documents; `None` if the registry does not accept them, or the
 /// signer fails.
 pub(crate) fn attach(
-    package: &Package,
-    reference: &str,
+    remote: &Remote<'_>,
     attestations: &Attestations,
     signer: Option<&Signer>,
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<usize> {
+    let Remote { package, reference, .. } = remote;
     let subject = &package.artifact;
     let mut attached = 0;
     let mut add = |attachment: &Attachment<'_>, diagnostics: &mut Diagnostics| {
@@ -86,6 +89,32 @@ fn attachment<'a>(
     Attachment { media_type, annotations: annotations.iter().map(text).collect(), content }
 }
 
+/// Returns a sigstore bundle with a statement in a DSSE envelope and its signature, which cosign verifies.
+///
+/// <https://github.com/secure-systems-lab/dsse/blob/master/protocol.md>,
+/// <https://docs.sigstore.dev/about/bundle/>
+///
+/// # Errors
+/// If the signer fails.
+fn sigstore_bundle(statement: &[u8], signer: &Signer) -> Result<Vec<u8>, Fatal> {
+    let signature = signer.sign(&pre_authentication_encoding(STATEMENT_MEDIA_TYPE, statement))?;
+    let bundle = json!({
+        "mediaType": BUNDLE_TYPE,
+        "verificationMaterial": {
+            "publicKey": { "hint": signer.hint() },
+            // Nothing is published in a transparency log, so cosign verifies it with
+            // `--insecure-ignore-tlog` (docs/verifying.md).
+            "tlogEntries": [],
+        },
+        "dsseEnvelope": {
+            "payload": STANDARD.encode(statement),
+            "payloadType": STATEMENT_MEDIA_TYPE,
+            "signatures": [{ "sig": STANDARD.encode(signature) }],
+        },
+    });
+    Ok(bundle.to_string().into_bytes())
+}
+
 /// Signs the chart at the tag that cosign 2, Flux and Kyverno read, unless there is a signature;
 /// returns true if it was signed.
 fn sign(
@@ -109,4 +138,15 @@ fn sign(
     let artifact = OciArtifact::signature(SIMPLE_SIGNING_TYPE, payload, &annotations);
     sources.push_artifact(&artifact, &tag, diagnostics)?;
     Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_payload_is_encoded_with_its_type_and_lengths() {
+        let encoded = pre_authentication_encoding(STATEMENT_MEDIA_TYPE, b"hello world");
+        assert_eq!(encoded, b"DSSEv1 28 application/vnd.in-toto+json 11 hello world");
+    }
 }

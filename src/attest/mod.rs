@@ -6,26 +6,23 @@
 //! have no times, host names or paths of the machine.
 
 mod attach;
-mod dsse;
-mod helm_provenance;
-mod materials;
 mod provenance;
 mod purl;
 mod sbom;
 mod signing;
 
 pub(crate) use attach::attach;
-pub(crate) use helm_provenance::helm_provenance;
 pub(crate) use provenance::built_by;
 pub(crate) use signing::{KEY_VARIABLE, Signer};
 
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::lock;
-use crate::output::ChartFiles;
 use crate::package::{self, Package};
-use crate::pipeline::{self, Inputs};
+use crate::pipeline::{self, BuiltFiles, Inputs};
+use crate::source::chart as charts;
+use crate::source::clear_sign;
 use crate::source::cosign::STATEMENT_MEDIA_TYPE;
-use dsse::{BUNDLE_TYPE, bundle as sigstore_bundle};
+use attach::BUNDLE_TYPE;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -67,7 +64,16 @@ pub(crate) fn attestations(
         let provenance = match table {
             Some(table) => Some(provenance::of(package, table, inputs, config_path, diagnostics)?),
             None => {
-                diagnostics.push(not_reproduced(package));
+                let Package { name, version, .. } = package;
+                let message = format!(
+                    "chart `{name}` {version} has no provenance: the configuration does not compile \
+                     to it"
+                );
+                let hint = format!(
+                    "run `bundle2chart verify {name}@{version}` to see the difference; for an older \
+                     version, check out the commit that built it"
+                );
+                diagnostics.push(Diagnostic::warning(Code::NotReproduced, message).hint(hint));
                 None
             }
         };
@@ -86,31 +92,35 @@ fn compiled(
 ) -> Option<BTreeSet<String>> {
     let Inputs { config, lock, .. } = *inputs;
     let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
-    let tables: BTreeSet<String> = tables.map(str::to_owned).collect();
+    let tables: Vec<String> = tables.map(str::to_owned).collect();
     // No name would mean all of them.
     if tables.is_empty() {
         return Some(BTreeSet::new());
     }
 
-    let tables: Vec<String> = tables.into_iter().collect();
     lock.check_complete(config, &tables, &lock::path_of(config_path), diagnostics)?;
     // By digest, so that each chart is dropped on the thread that compiled it.
-    let digest = |chart: ChartFiles| {
-        let ChartFiles { version, files, dir } = &chart;
-        let package = package::package(chart.name(), version, dir, files, &mut Diagnostics::new())?;
+    let digest = |chart: BuiltFiles| {
+        let package = package::package(&chart.files, &chart.files.dir, &mut Diagnostics::new())?;
         Some(package.artifact.digest)
     };
     let digests = pipeline::rebuild(inputs, &tables, digest, diagnostics)?;
     Some(digests.into_iter().flatten().collect())
 }
 
-fn not_reproduced(package: &Package) -> Diagnostic {
-    let Package { name, version, .. } = package;
-    let message = format!(
-        "chart `{name}` {version} has no provenance: the configuration does not compile to it"
-    );
-    Diagnostic::warning(Code::NotReproduced, message).hint(format!(
-        "run `bundle2chart verify {name}@{version}` to see the difference; for an older version, \
-         check out the commit that built it"
-    ))
+/// Returns the content of the `.prov` file of a package, signed by gpg with the key `key`: Chart.yaml and
+/// the digest of the package, as two YAML documents, which Helm separates by `...`.
+///
+/// <https://helm.sh/docs/topics/provenance/>
+///
+/// # Errors
+/// If gpg is missing or does not sign.
+pub(crate) fn helm_provenance(package: &Package, key: &str) -> Result<Vec<u8>, Fatal> {
+    let name = package.file_name();
+    let tree = charts::read_archive(package.archive.as_slice(), &name)?.unwrap_or_default();
+    let metadata = tree.get("Chart.yaml").map(Vec::as_slice).unwrap_or_default();
+    let metadata = String::from_utf8_lossy(metadata);
+    // Not `---`: lines of a clear-signed text cannot begin with a dash (RFC 4880, 7.1).
+    let (metadata, digest) = (metadata.trim_end(), package.artifact.layer_digest());
+    clear_sign(key, &format!("{metadata}\n\n...\nfiles:\n  {name}: {digest}\n"))
 }

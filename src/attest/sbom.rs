@@ -34,7 +34,7 @@ pub(super) fn of(
 
 fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<String>, Fatal> {
     // The chart is of bundle2chart, so its own renderer is enough, and Helm need not be installed.
-    let side = Operands::new(sources, Path::new("")).chart("", tree, Form::Package)?;
+    let side = Operands::new(sources, Path::new("")).chart(tree, Form::Package)?;
     let objects: Vec<_> = side
         .objects
         .values()

@@ -6,14 +6,13 @@ mod report;
 
 use crate::config::{Config, Source};
 use crate::deploy::{self, Release};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostics};
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{Changes, ChartFiles, Mode, OutputDirectory, Staged, outdated, report_orphans};
+use crate::output::{Changes, Mode, OutputDirectory, Staged, outdated, report_orphans};
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
-use crate::pipeline::{self, Inputs};
+use crate::pipeline::{self, BuiltFiles, Inputs};
 use crate::source::SourceResolver;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The charts to build, and where.
@@ -38,7 +37,6 @@ pub(crate) struct Outcome<'r> {
     request: &'r Request<'r>,
     charts: Vec<BuiltChart>,
     releases: Vec<Release>,
-    release_bytes: BTreeMap<PathBuf, usize>,
     /// The files that were written, or that differ.
     changes: Changes,
     /// The lock file.
@@ -79,8 +77,6 @@ fn run<'r>(
     if request.locked {
         lock.check_complete(config, names, &lock_path, diagnostics);
     }
-    diagnostics.no_errors()?;
-
     not_in_source(out, config, diagnostics);
     diagnostics.no_errors()?;
     // Before the first chart is staged there.
@@ -100,10 +96,10 @@ fn run<'r>(
 
     // With --locked the lock file is not written.
     let new_lock = if request.locked { lock.clone() } else { lock.updated(config, built.locked) };
-    let (charts, staged) = collect(built.charts, found, diagnostics);
+    let (charts, releases, staged) = collect(built.charts, found, diagnostics);
     // Files that cover all charts are only written by a build of all bundles.
     let deployment_files = names.is_empty().then(|| {
-        let mut files = deploy::files(&built.releases, &config.deploy);
+        let mut files = deploy::files(&releases, &config.deploy);
         files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
         files
     });
@@ -139,17 +135,16 @@ fn run<'r>(
         _ => None,
     };
     let lock = LockFile { has_entries: !new_lock.bundles.is_empty(), is_stale, written };
-    let (releases, release_bytes) = (built.releases, built.release_bytes);
-    Some(Outcome { request, charts, releases, release_bytes, changes, lock_path, lock, is_first })
+    Some(Outcome { request, charts, releases, changes, lock_path, lock, is_first })
 }
 
 /// The results of a chart, without its files, which are freed early.
 struct Finished {
     built: BuiltChart,
-    /// A warning that the CRDs moved, and an error that the operator would watch other namespaces.
+    release: Release,
+    /// The CRDs moved, the operator would watch other namespaces, or the previous version cannot be
+    /// compared.
     changed: Diagnostics,
-    /// Warnings: the previous version cannot be compared.
-    problems: Diagnostics,
     /// `None` after an error.
     staged: Option<Staged>,
     /// Errors: the chart cannot be compared or written.
@@ -159,20 +154,21 @@ struct Finished {
 impl Finished {
     /// Reports the upgrade of a chart, and compares or stages its files.
     fn of(
-        mut chart: ChartFiles,
+        built: BuiltFiles,
         out: &Path,
         config: &Config,
         upgrades: &Upgrades<'_>,
         directory: Option<&OutputDirectory>,
     ) -> Self {
-        let moved = pipeline::crds_moved(out, &chart).into_iter();
-        let mut problems = Diagnostics::new();
-        let upgrade = upgrades.report(&mut chart, &mut problems);
+        let BuiltFiles { files: mut chart, release, release_bytes } = built;
+        let mut changed: Diagnostics = pipeline::crds_moved(out, &chart).into_iter().collect();
+        changed.extend(pipeline::watch_changed(out, &chart, &config.bundles));
+        let upgrade = upgrades.report(&mut chart, &mut changed);
         let mut unsuitable = Diagnostics::new();
         Finished {
-            built: BuiltChart::new(&chart, upgrade),
-            changed: moved.chain(pipeline::watch_changed(out, &chart, &config.bundles)).collect(),
-            problems,
+            built: BuiltChart::new(&chart, release_bytes, upgrade),
+            release,
+            changed,
             staged: directory.and_then(|directory| directory.stage(&chart, &mut unsuitable)),
             unsuitable,
         }
@@ -185,19 +181,18 @@ fn collect(
     finished: Vec<Finished>,
     mut found: Diagnostics,
     diagnostics: &mut Diagnostics,
-) -> (Vec<BuiltChart>, Vec<Staged>) {
+) -> (Vec<BuiltChart>, Vec<Release>, Vec<Staged>) {
     // In the order of bundles.toml, whichever thread was first.
-    let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
+    let (mut charts, mut releases, mut staged) = (Vec::new(), Vec::new(), Vec::new());
     for finished in finished {
         diagnostics.append(finished.changed);
-        warnings.append(finished.problems);
         found.append(finished.unsuitable);
         charts.push(finished.built);
+        releases.push(finished.release);
         staged.extend(finished.staged);
     }
-    diagnostics.append(warnings);
     diagnostics.append(found);
-    (charts, staged)
+    (charts, releases, staged)
 }
 
 /// Reports bundles and manifests in whose directory the charts would be written. A bundle may have the
@@ -205,14 +200,12 @@ fn collect(
 fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
     let place = out.ancestors().find_map(|folder| folder.canonicalize().ok());
     let (Some(place), Ok(base)) = (place, config.base.canonicalize()) else { return };
-    let folders = config.bundles.iter().flat_map(|bundle| {
-        let (own, manifests) = match &bundle.source {
-            Source::Path { path, span } => (Some((path, span)), None),
-            Source::Manifests(manifests) => (None, Some(&manifests.paths)),
-            _ => (None, None),
-        };
-        let manifests = manifests.into_iter().flatten().map(|path| (&path.text, &path.span));
-        own.into_iter().chain(manifests).map(move |(path, span)| (bundle, path, span))
+    let folders = config.bundles.iter().flat_map(|bundle| match &bundle.source {
+        Source::Path { path, span } => vec![(bundle, path, span)],
+        Source::Manifests(manifests) => {
+            manifests.paths.iter().map(|path| (bundle, &path.text, &path.span)).collect()
+        }
+        _ => Vec::new(),
     });
     for (bundle, path, span) in folders {
         let folder = base.join(path).canonicalize().ok();
@@ -223,11 +216,8 @@ fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
         if folder.is_some_and(|folder| place.starts_with(&folder) && is_read(&folder)) {
             let (out, name) = (out.display(), &bundle.name);
             let message = format!("`{out}` is in the directory of the bundle or chart `{name}`");
-            diagnostics.push(
-                Diagnostic::error(Code::OverlappingOutput, message).at(span).hint(
-                    "use another directory for the charts: `--out DIR`, or `dir` in `[output]`",
-                ),
-            );
+            let hint = "use another directory for the charts: `--out DIR`, or `dir` in `[output]`";
+            diagnostics.error(Code::OverlappingOutput, span, message, hint);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Outcome<'_> {
 
     /// Returns a line per chart, and a total.
     fn summary(&self) -> Lines {
-        let Outcome { charts, release_bytes, changes, is_first, .. } = self;
+        let Outcome { charts, changes, is_first, .. } = self;
         let mut text = Lines::new();
         let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
         for chart in charts {
@@ -65,9 +65,8 @@ impl Outcome<'_> {
             } else {
                 "unchanged"
             };
-            let BuiltChart { templates, crds, bytes, .. } = chart;
-            let bytes_of_release = release_bytes.get(&chart.dir).copied().unwrap_or(0);
-            let share = chart::release_share(bytes_of_release);
+            let BuiltChart { templates, crds, bytes, release_bytes, .. } = chart;
+            let share = chart::release_share(*release_bytes);
             text.push(format!(
                 "{:<width$}  {what:<9}  {templates:>3} template{}  {crds:>3} CRD{}  release Secret \
                     {share:>7} of 1 MiB  {:>5} KiB",

@@ -3,7 +3,7 @@
 use super::Global;
 use crate::escape;
 use crate::source::{Access, Download, Environment, Reporter};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -49,30 +49,18 @@ impl Reporter for Terminal {
         let template = "{bar:16} {bytes:>10} of {total_bytes:<10} {eta:>4}  {wide_msg}";
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = self.bars.add(ProgressBar::new(size)).with_style(style);
-        bar.set_message(escape::line(&short(name)).into_owned());
+        let bar = ProgressBar::new(size).with_style(style).with_finish(ProgressFinish::AndClear);
+        let bar = self.bars.add(bar);
+        bar.set_message(escape::line(name).into_owned());
         Box::new(Bar(bar))
     }
 }
 
-/// Returns a short label for a download: the last segment of the repository, and a digest prefix.
-fn short(name: &str) -> String {
-    let (repository, digest) = name.split_once('@').unwrap_or((name, ""));
-    let repository = repository.rsplit('/').next().unwrap_or(repository);
-    let digest = digest.split_once(':').map_or(digest, |(_, hex)| hex);
-    format!("{repository}@{}", digest.get(..12).unwrap_or(digest))
-}
-
+/// A progress bar, which is cleared when it is dropped.
 struct Bar(ProgressBar);
 
 impl Download for Bar {
     fn reached(&self, bytes: u64) {
         self.0.set_position(bytes);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
     }
 }

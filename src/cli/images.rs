@@ -1,7 +1,6 @@
 //! `bundle2chart images`
 
 use super::{Exit, Invocation, cpus};
-use crate::lock;
 use crate::pipeline::{Inputs, VerifiedImages};
 use crate::source::Reference;
 use crate::{images, pipeline};
@@ -57,9 +56,7 @@ impl Images {
             return Some(invocation.output.error([error]));
         }
 
-        let config = invocation.configuration();
-        let lock = lock::read(&lock::path_of(&invocation.global.config));
-        let lock = invocation.diagnostics.report(lock);
+        let (config, lock) = (invocation.configuration(), invocation.lock());
         let (config, lock) = (config?, lock?);
         let sources = invocation.sources(&config);
         let Invocation { output, diagnostics, .. } = invocation;
@@ -71,15 +68,13 @@ impl Images {
 
         // The list is for people and may have diagnostics next to it; all other formats are for
         // programs.
-        let document = match (self.format, &self.mirror) {
-            (Format::List, _) => None,
-            (Format::Json, _) => Some(images::json(&bundles)),
-            (Format::Skopeo, _) => Some(images::skopeo(&bundles, diagnostics)),
-            (Format::Imageset, _) => Some(images::image_set(&bundles, diagnostics)),
-            (Format::Idms, mirror) => {
-                let mirror = mirror.as_deref().unwrap_or_default();
-                Some(images::mirror_set(&bundles, mirror, diagnostics))
-            }
+        let mirror = self.mirror.as_deref().unwrap_or_default();
+        let document = match self.format {
+            Format::List => None,
+            Format::Json => Some(images::json(&bundles)),
+            Format::Skopeo => Some(images::skopeo(&bundles, diagnostics)),
+            Format::Imageset => Some(images::image_set(&bundles, diagnostics)),
+            Format::Idms => Some(images::mirror_set(&bundles, mirror, diagnostics)),
         };
         match document {
             None => output.list(&images::list(&bundles)),

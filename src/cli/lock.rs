@@ -4,7 +4,7 @@ use super::{Exit, Invocation};
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
-use crate::lock::change::{Change, changes};
+use crate::lock::change::changes;
 use crate::{add, lock, pipeline};
 
 /// Resolve tags to digests and write bundles.lock.
@@ -37,11 +37,9 @@ impl LockCommand {
         let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let names = self.upgrade.as_deref();
-        let edited = match &self.to {
-            Some(tag) => {
-                Some(add::set_tag(&mut config, names.unwrap_or_default(), tag, diagnostics)?)
-            }
-            None => None,
+        let edited = match (&self.to, names) {
+            (Some(tag), Some(names)) => Some(add::set_tag(&mut config, names, tag, diagnostics)?),
+            _ => None,
         };
         let path = lock::path_of(&global.config);
         let upgraded = match names {
@@ -60,12 +58,12 @@ impl LockCommand {
         diagnostics.no_errors()?;
         let new = old.updated(&config, entries);
         let changes = changes(&old, &new);
+        let count = changes.len();
         let mut lines = Lines::new();
-        changes.iter().map(Change::describe).for_each(|change| lines.append(change));
+        changes.into_iter().for_each(|change| lines.append(change));
         output.list(&lines);
         output.diagnostics(diagnostics);
-        let count = changes.len();
-        let (state, exit) = if changes.is_empty() {
+        let (state, exit) = if count == 0 {
             ("unchanged".to_owned(), Exit::Clean)
         } else if self.check {
             (format!("{count} would change"), Exit::Findings)

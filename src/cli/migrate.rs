@@ -9,7 +9,6 @@ use crate::migrate::{self, Installed};
 use crate::pipeline::operand;
 use crate::source::chart as charts;
 use crate::source::{self, Limits};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Add what is installed today to bundles.toml.
@@ -59,9 +58,8 @@ impl Migrate {
                 let start = diagnostics.mark();
                 let files = source::manifests(&self.source, &Limits::default(), diagnostics);
                 diagnostics.no_errors_since(start)?;
-                let catalogs: BTreeMap<String, String> = self.catalog.iter().cloned().collect();
                 let installed =
-                    Installed { file: &self.source, files: &files, catalogs: &catalogs };
+                    Installed { file: &self.source, files: &files, catalogs: &self.catalog };
                 migrate::subscriptions(&installed, config, diagnostics)?
             }
         };

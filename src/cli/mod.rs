@@ -17,17 +17,18 @@ mod outdated;
 mod output;
 mod package;
 mod push;
-mod remove;
 mod repository;
 mod vendor;
 mod verify;
 
+use crate::attest::{self, Attestations};
 use crate::config::{Config, Network};
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::jq;
 use crate::lock::{self as lock_file, Lock};
-use crate::pipeline::COMPILER_STACK;
+use crate::package::Package;
+use crate::pipeline::{COMPILER_STACK, Inputs};
 use crate::source::{Limits, SourceResolver};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -79,7 +80,7 @@ impl Invocation<'_> {
     /// printed them itself.
     fn reporting(&mut self, command: impl FnOnce(&mut Self) -> Option<Exit>) -> Exit {
         let exit = command(self).unwrap_or(Exit::Error);
-        if !self.output.is_reported() {
+        if !self.output.is_reported {
             // After errors, notes about bundles are only counted, so that the errors stay in sight.
             let is_brief = self.global.verbose == 0 && self.diagnostics.has_errors();
             let most = if is_brief { 0 } else { usize::MAX };
@@ -104,11 +105,26 @@ impl Invocation<'_> {
         SourceResolver::of(config, access::access(self.global))
     }
 
+    /// Reads bundles.lock; `None` after an error.
+    fn lock(&mut self) -> Option<Lock> {
+        self.diagnostics.report(lock_file::read(&lock_file::path_of(&self.global.config)))
+    }
+
     /// Reads the configuration and bundles.lock; `None` after an error.
     fn configuration_and_lock(&mut self) -> Option<(Config, Lock)> {
-        let config = self.configuration()?;
-        let lock = lock_file::read(&lock_file::path_of(&self.global.config));
-        Some((config, self.diagnostics.report(lock)?))
+        Some((self.configuration()?, self.lock()?))
+    }
+
+    /// Returns the attestations of packages, whose charts are compiled again; `None` after an error.
+    fn attestations(
+        &mut self,
+        packages: &[Package],
+        config: &Config,
+        sources: &SourceResolver,
+    ) -> Option<Vec<Attestations>> {
+        let lock = self.lock()?;
+        let inputs = Inputs { config, sources, lock: &lock, jobs: cpus() };
+        attest::attestations(packages, &inputs, &self.global.config, &mut self.diagnostics)
     }
 
     /// Reads the configuration if its file exists, and returns the sources with its mirrors and
@@ -159,7 +175,7 @@ enum Command {
     /// Add what OLM or a hand-made chart installs today to bundles.toml.
     Migrate(migrate::Migrate),
     /// Remove a bundle from bundles.toml.
-    Remove(remove::Remove),
+    Remove(add::Remove),
     /// Resolve tags to digests and write bundles.lock.
     Lock(lock::LockCommand),
     /// Show which locked bundles have newer versions.
@@ -209,12 +225,6 @@ enum Exit {
     Findings = 1,
     /// Usage error or failure; nothing was written.
     Error = 2,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
-    }
 }
 
 /// Prints help, the version or a usage error, with the quoted arguments escaped.
@@ -310,7 +320,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Completions { shell } => generate::completions(*shell, output),
         Command::Man { out } => generate::man(out.as_deref(), output),
     };
-    invocation.output.finish(exit).into()
+    ExitCode::from(invocation.output.finish(exit) as u8)
 }
 
 /// Returns the number of CPUs that this process may use.

@@ -32,8 +32,8 @@ impl Outdated {
         let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);
 
         match self.format {
-            Format::Text => output.list(&text::report(&statuses)),
-            Format::Json => output.document(&json::report(&statuses)),
+            Format::Text => output.list(&text(&statuses)),
+            Format::Json => output.document(&json(&statuses)),
         }
         let count = statuses.iter().filter(|status| status.is_outdated()).count();
         output.note_line(format!("{count} of {} outdated", statuses.len()));

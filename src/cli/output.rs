@@ -11,15 +11,14 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 /// The two streams and how to use them.
 pub(super) struct Output {
     format: MessageFormat,
-    /// The `--color` option, and whether the environment allows colors.
-    wanted: Colour,
-    colours: bool,
+    /// True if streams have colors; `None` for those that are terminals.
+    colours: Option<bool>,
     quiet: bool,
     broken: bool,
     /// True if stdout is the command's result, so that diagnostics of any format go to stderr.
     has_result: bool,
     /// True if diagnostics, which may be none, or an error in their place were printed.
-    is_reported: bool,
+    pub(super) is_reported: bool,
     /// The files of bundles, to locate diagnostics.
     pub(super) repository: Repository,
 }
@@ -35,8 +34,11 @@ impl Output {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Output {
             format: global.message_format,
-            wanted: global.color,
-            colours: !no_colour && !dumb,
+            colours: match global.color {
+                Colour::Always => Some(true),
+                Colour::Auto if !no_colour && !dumb => None,
+                Colour::Auto | Colour::Never => Some(false),
+            },
             quiet: global.quiet,
             broken: false,
             has_result: false,
@@ -55,11 +57,6 @@ impl Output {
         self.has_result |= format == Format::Json;
     }
 
-    /// Returns true if diagnostics, or an error in their place, were printed.
-    pub(super) fn is_reported(&self) -> bool {
-        self.is_reported
-    }
-
     /// Reports diagnostics in the chosen format.
     pub(super) fn diagnostics(&mut self, diagnostics: &Diagnostics) {
         self.diagnostics_within(diagnostics, usize::MAX);
@@ -76,7 +73,8 @@ impl Output {
             // People open a place from where they are; programs know the bundle by its name.
             MessageFormat::Human => {
                 let opened = shown.iter().cloned().map(|found| self.repository.opened(found));
-                let colour = self.has_colour(std::io::stderr().is_terminal());
+                let is_terminal = std::io::stderr().is_terminal();
+                let colour = self.colours.unwrap_or(is_terminal);
                 diag::human::render_within(&opened.collect(), colour, most)
             }
             MessageFormat::Json => diag::json::render(&shown),
@@ -99,16 +97,8 @@ impl Output {
         let size = terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
         let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
-        (self.has_colour(terminal), width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
-    }
-
-    /// Returns true if a stream, which may be a terminal, gets colors.
-    fn has_colour(&self, terminal: bool) -> bool {
-        match self.wanted {
-            Colour::Always => true,
-            Colour::Never => false,
-            Colour::Auto => terminal && self.colours,
-        }
+        let colour = self.colours.unwrap_or(terminal);
+        (colour, width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
     }
 
     /// Prints a message to stderr, unless `--quiet` is set.

@@ -1,14 +1,12 @@
 //! `bundle2chart package`
 
 use super::output::Output;
-use super::{Exit, Invocation, cpus};
-use crate::attest::{self, Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
+use super::{Exit, Invocation};
+use crate::attest::{Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
-use crate::lock;
 use crate::package::{self, Packages, record};
-use crate::pipeline::Inputs;
-use crate::replace_file::{readable, write_changed};
+use crate::replace_file::write_changed;
 use std::path::{Path, PathBuf};
 
 /// Package charts as .tgz files, and write charts.lock.
@@ -44,23 +42,20 @@ impl Package {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let config = invocation.configuration()?;
         let sources = invocation.sources(&config);
-        let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
-        let packages = package::packages(&out, &self.charts, diagnostics)?;
+        let packages = package::packages(&out, &self.charts, &mut invocation.diagnostics)?;
         if self.check {
-            return Some(check_record(&packages, &out, output));
+            return Some(check_record(&packages, &out, &mut invocation.output));
         }
 
         // Before the first package is written, so that an error leaves the directory as it is.
         let attestations = if self.attest {
-            let read = lock::read(&lock::path_of(&global.config));
-            let lock = diagnostics.report(read)?;
-            let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
-            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
+            invocation.attestations(&packages.selected, &config, &sources)?
         } else {
             Vec::new()
         };
 
+        let Invocation { output, diagnostics, .. } = invocation;
         let mut lines = Lines::new();
         for package in &packages.selected {
             let path = self.write(&package.file_name(), &package.archive, diagnostics)?;
@@ -89,7 +84,7 @@ impl Package {
     fn write(&self, name: &str, content: &[u8], diagnostics: &mut Diagnostics) -> Option<String> {
         let path = self.destination.join(name);
         let hint = "make the directory writable, or set another `--destination`";
-        diagnostics.report(write_changed(&path, content, readable(), hint))?;
+        diagnostics.report(write_changed(&path, content, hint))?;
         Some(path.display().to_string())
     }
 }

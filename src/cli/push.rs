@@ -2,14 +2,12 @@
 
 use super::output::Output;
 use super::package::write_record;
-use super::{Exit, Invocation, cpus};
+use super::{Exit, Invocation};
 use crate::attest::{self, KEY_VARIABLE, Signer};
 use crate::diag::{Fatal, counted};
 use crate::escape::Lines;
-use crate::lock;
 use crate::package;
 use crate::package::push::{self, Remote, TagState};
-use crate::pipeline::Inputs;
 use std::path::PathBuf;
 
 /// Push charts to an OCI registry, and write charts.lock.
@@ -53,7 +51,7 @@ impl Push {
         let registry = push::registry(&self.registry, &mut invocation.diagnostics)?;
         let config = invocation.configuration()?;
         let resolver = invocation.sources(&config);
-        let Invocation { global, output, diagnostics } = invocation;
+        let Invocation { output, diagnostics, .. } = &mut *invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
 
@@ -69,22 +67,14 @@ impl Push {
         let attestations = if self.no_attest {
             Vec::new()
         } else {
-            let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
-            let inputs = Inputs { config: &config, sources: &resolver, lock: &lock, jobs: cpus() };
-            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
+            invocation.attestations(&packages.selected, &config, &resolver)?
         };
+        let Invocation { output, diagnostics, .. } = invocation;
         push::push(&remotes, self.replace, &resolver, diagnostics)?;
         let mut attached = 0;
         for (remote, attestations) in remotes.iter().zip(&attestations) {
-            let Remote { package, reference, .. } = remote;
-            attached += attest::attach(
-                package,
-                reference,
-                attestations,
-                signer.as_ref(),
-                &resolver,
-                diagnostics,
-            )?;
+            let signer = signer.as_ref();
+            attached += attest::attach(remote, attestations, signer, &resolver, diagnostics)?;
         }
 
         output.list(&remotes.iter().map(Remote::pinned).collect());
@@ -100,19 +90,15 @@ impl Push {
     }
 
     /// Returns the signer, if the user wants signatures.
+    #[expect(clippy::disallowed_methods, reason = "the key is the user's")]
     fn signer(&self) -> Result<Option<Signer>, Fatal> {
-        match (&self.sign_command, signing_key()) {
+        let key = std::env::var(KEY_VARIABLE).ok().filter(|pem| !pem.is_empty());
+        match &self.sign_command {
             _ if self.no_attest => Ok(None),
-            (Some(command), _) => Ok(Some(Signer::Command(command.clone()))),
-            (None, key) => key.map(|pem| Signer::from_pem(&pem)).transpose(),
+            Some(command) => Ok(Some(Signer::Command(command.clone()))),
+            None => key.map(|pem| Signer::from_pem(&pem)).transpose(),
         }
     }
-}
-
-/// Returns the user's key, in PEM.
-#[expect(clippy::disallowed_methods, reason = "the key is the user's")]
-fn signing_key() -> Option<String> {
-    std::env::var(KEY_VARIABLE).ok().filter(|pem| !pem.is_empty())
 }
 
 /// Lists the charts that a push would upload or refuse.

@@ -2,7 +2,6 @@
 
 use crate::config::{BundleConfig, Config, Overlay, OverlaySource, Source};
 use crate::diag::{Diagnostic, Location, Place};
-use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 /// The Git repository, and the paths of its bundles.
@@ -14,8 +13,8 @@ pub(super) struct Repository {
     top: PathBuf,
     /// The base directory of the configuration.
     base: PathBuf,
-    /// The configured bundles by name.
-    bundles: BTreeMap<String, BundleConfig>,
+    /// The configured bundles.
+    bundles: Vec<BundleConfig>,
     /// The path of the bundle from the command line.
     argument: Option<PathBuf>,
 }
@@ -42,8 +41,7 @@ impl Repository {
     /// Adds the bundles of a configuration.
     pub(super) fn add(&mut self, config: &Config) {
         self.base.clone_from(&config.base);
-        let bundles = config.bundles.iter();
-        self.bundles = bundles.map(|bundle| (bundle.name.clone(), bundle.clone())).collect();
+        self.bundles.clone_from(&config.bundles);
     }
 
     /// Adds a bundle from the command line.
@@ -86,7 +84,8 @@ impl Repository {
 
     /// Returns the configured bundle of a place: one that is not configured is from the command line.
     fn bundle(&self, place: &Place) -> Option<&BundleConfig> {
-        self.bundles.get(place.bundle.as_ref()?)
+        let name = place.bundle.as_ref()?;
+        self.bundles.iter().find(|bundle| bundle.name == *name)
     }
 
     /// Returns the file on disk for a place in a bundle, if it exists.

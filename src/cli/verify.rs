@@ -51,7 +51,7 @@ impl Verify {
             return Some(Exit::Clean);
         }
         let differences = counted(verification.differences.len(), "difference");
-        output.note_line(format!("{}: {differences}", verification.chart));
+        output.note_line(format!("{}: {differences}", self.chart));
         Some(Exit::Findings)
     }
 }

@@ -1,9 +1,7 @@
 //! Compares charts: in, two operands or a revision of Git; out, the report of all changes.
 
-mod environments;
-
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render::json;
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::{self, ChangeSet, Ignore, Ignored, Options, Pattern, Side, values};
@@ -11,6 +9,8 @@ use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::revision::{self, ChartPair};
 use crate::source::SourceResolver;
+use indexmap::IndexSet;
+use serde_json::Value as Json;
 use std::path::Path;
 
 /// The charts to compare, and the options.
@@ -40,7 +40,7 @@ impl Request<'_> {
         let lock_path = lock::path_of(self.config_path);
         let pairs = self.pairs(diagnostics)?;
         let options = self.options(diagnostics);
-        let environments = diagnostics.report(environments::read(self.values))?;
+        let environments = diagnostics.report(environments(self.values))?;
 
         let mut comparisons: Vec<Comparison> = Vec::new();
         for pair in &pairs {
@@ -61,7 +61,7 @@ impl Request<'_> {
                 diagnostics.extend(found.into_iter().filter(|d| !known.contains(&d.message)));
                 let (mut old, mut new) = sides?;
                 // Only the loaded charts say which bundle they are of, and with it the namespace.
-                let namespace = self.known_namespace(&operands, [&old, &new]);
+                let namespace = self.known_namespace([&old, &new]);
                 if let Some(namespace) = &namespace {
                     let operands = Operands { namespace, ..operands.clone() };
                     // What this reports is known from the first time.
@@ -96,7 +96,7 @@ impl Request<'_> {
     }
 
     /// Returns the namespace of the configuration for sides whose objects may name it themselves.
-    fn known_namespace(&self, operands: &Operands<'_>, sides: [&Side; 2]) -> Option<String> {
+    fn known_namespace(&self, sides: [&Side; 2]) -> Option<String> {
         // Charts of bundle2chart have expressions in place of the namespace.
         if self.namespace.is_some() || sides.iter().all(|side| side.follows_namespace) {
             return None;
@@ -105,7 +105,12 @@ impl Request<'_> {
         let names = charts.map(|chart| chart.name.as_str());
         let packages = sides.iter().map(|side| side.package.as_str());
         let mut names = names.chain(packages).filter(|name| !name.is_empty());
-        names.find_map(|name| operands.release_namespace(name))
+        let config = self.config?;
+        names.find_map(|name| {
+            let table = config.table_of_chart(name)?;
+            let bundle = config.bundles.iter().find(|bundle| bundle.name == table)?;
+            Some(bundle.namespace.clone().unwrap_or_else(|| bundle.name.clone()))
+        })
     }
 
     /// Reports patterns of `--only` that match no object of any side: a report without differences would
@@ -229,10 +234,72 @@ fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
         if !used && !reported.contains(&pattern.as_str()) {
             reported.push(pattern);
             let message = format!("`{pattern}` matched no change");
-            diagnostics.push(
-                Diagnostic::note(Code::UnusedSetting, message)
-                    .hint("remove it, unless another comparison needs it"),
-            );
+            let hint = "remove it, unless another comparison needs it";
+            diagnostics.push(Diagnostic::note(Code::UnusedSetting, message).hint(hint));
+        }
+    }
+}
+
+/// The values of an environment.
+#[derive(Clone, Debug)]
+struct Environment {
+    /// The name; empty if no file names an environment.
+    name: String,
+    /// The files as written on the command line, in the order in which Helm layers them.
+    files: Vec<String>,
+    /// The layered values.
+    values: Json,
+}
+
+/// Reads the files of `--values`: `FILE` is for all environments, `ENVIRONMENT=FILE` for one. Later
+/// files override earlier ones, as with `helm upgrade --values`.
+///
+/// # Errors
+/// Fails if a file cannot be read or is no mapping.
+fn environments(arguments: &[String]) -> Result<Vec<Environment>, Fatal> {
+    let parsed: Vec<(Option<&str>, &str)> = arguments.iter().map(|text| parse(text)).collect();
+    // In the order of the command line, which is that of the reports.
+    let mut names: IndexSet<&str> = parsed.iter().filter_map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        names.insert("");
+    }
+
+    let environment = |name: &str| {
+        let mine = parsed.iter().filter(|(of, _)| of.is_none_or(|of| of == name));
+        let files: Vec<String> = mine.map(|(_, file)| (*file).to_owned()).collect();
+        let values = operand::read_values(&files)?;
+        Ok(Environment { name: name.to_owned(), files, values })
+    };
+    names.into_iter().map(environment).collect()
+}
+
+/// Splits `ENVIRONMENT=FILE`. Paths such as `./a=b.yaml` have no environment.
+fn parse(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    match text.split_once('=') {
+        Some((name, file)) if is_name(name) && !file.is_empty() => (Some(name), file),
+        _ => (None, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn environments_are_names_before_an_equals_sign() {
+        for (text, expected) in [
+            ("prod=values/prod.yaml", (Some("prod"), "values/prod.yaml")),
+            ("eu-1.prod=a=b.yaml", (Some("eu-1.prod"), "a=b.yaml")),
+            ("prod.yaml", (None, "prod.yaml")),
+            ("./a=b.yaml", (None, "./a=b.yaml")),
+            ("prod=", (None, "prod=")),
+            ("=prod.yaml", (None, "=prod.yaml")),
+        ] {
+            assert_eq!(parse(text), expected);
         }
     }
 }

@@ -1,18 +1,39 @@
 //! A report about a bundle or manifests, for users who evaluate them.
 
-mod attention;
-mod gates;
-
 use crate::bundle::fields::texts_of;
 use crate::bundle::{Bundle, Requirement};
 use crate::config::Watch;
-use crate::diag::{Diagnostics, counted};
+use crate::diag::{Diagnostics, counted, listed};
 use crate::escape::Lines;
 use crate::images;
 use crate::ir::{Object, Release, Value};
 use crate::olm;
+use crate::yaml;
 use bundle2chart_compile::{layout, permissions};
+use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The table of gates.toml: operators whose own readiness says little, because what others need is created
+/// by them later.
+#[derive(Default, Deserialize)]
+struct Proposals {
+    gate: Vec<Proposal>,
+}
+
+/// A gate that is proposed for a package, as an entry of `ready`, and why.
+#[derive(Deserialize)]
+struct Proposal {
+    package: String,
+    /// The entry, in TOML.
+    entry: String,
+    /// The failure without it, as a sentence without a full stop.
+    reason: String,
+}
+
+// Without an error: the test reads every row.
+static PROPOSALS: LazyLock<Proposals> =
+    LazyLock::new(|| toml::from_str(include_str!("gates.toml")).unwrap_or_default());
 
 /// Returns the report of a bundle, or of manifests without one. `objects` are the compiled objects,
 /// empty if they are rejected, and `diagnostics` the findings. `watch` is the requested install
@@ -31,7 +52,7 @@ pub(crate) fn report(
     }
 
     section(&mut text, "Needs attention off OpenShift");
-    let findings = attention::attention(bundle, objects, diagnostics);
+    let findings = attention(bundle, objects, diagnostics);
     if findings.is_empty() {
         text.push("  nothing");
     }
@@ -111,9 +132,56 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
         row("Digest", &image.digest);
         row("Image", &format!("{} in {}", size(bytes), counted(image.layers.len(), "layer")));
     }
+    row("Manifests", &size(bundle.manifest_bytes as u64));
+}
 
-    let files = size(bundle.manifest_bytes as u64);
-    row("Manifests", &files);
+/// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
+fn attention(
+    bundle: Option<&Bundle>,
+    objects: &[Object],
+    diagnostics: &Diagnostics,
+) -> Vec<String> {
+    let mut findings = Vec::new();
+    // The errors that say why are printed after the report.
+    if objects.is_empty() {
+        findings.push("cannot be compiled, so its objects are unknown".to_owned());
+    }
+    let lints = diagnostics.iter().filter(|diagnostic| diagnostic.code.needs_attention());
+    findings.extend(lints.map(|lint| match &lint.hint {
+        Some(hint) => format!("{}; {hint}", lint.message),
+        None => lint.message.clone(),
+    }));
+    if bundle.is_some_and(|it| !it.csv.webhooks.is_empty() || !it.csv.api_services.is_empty()) {
+        findings.push(
+            "has webhooks or APIServices, which get certificates from cert-manager unless \
+                `certificates` is set"
+                .to_owned(),
+        );
+    }
+
+    let images = images::pulled(&images::collect(objects, bundle, None));
+    let red_hat = images.iter().filter(|image| image.starts_with("registry.redhat.io/")).count();
+    if red_hat > 0 {
+        findings.push(format!(
+            "{} from registry.redhat.io, which requires a pull secret on every ServiceAccount, \
+                including those of operands",
+            if red_hat == 1 { "1 image is".to_owned() } else { format!("{red_hat} images are") }
+        ));
+    }
+
+    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
+    let large: Vec<&str> = crds
+        .iter()
+        // Client-side `kubectl apply` stores the object in an annotation, and Kubernetes limits all
+        // annotations of an object to 256 KiB (apimachinery, `TotalAnnotationSizeLimitB`).
+        .filter(|crd| yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
+        .map(|crd| crd.name())
+        .collect();
+    if !large.is_empty() {
+        findings
+            .push(format!("CRDs over 262,144 bytes need server-side apply: {}", listed(&large, 3)));
+    }
+    findings
 }
 
 fn contents(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
@@ -163,7 +231,9 @@ fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object
 
     for crd in defined {
         let versions: Vec<&str> = texts_of(crd.at(&["spec", "versions"]), "name").collect();
-        let size = size(json_bytes(crd) as u64);
+        // As compact JSON, the format that the API server receives and stores.
+        let json = Release::LITERAL.value(&Value::from(crd.root.clone())).to_string();
+        let size = size(json.len() as u64);
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
         text.push(layout::cut(&lead, &versions));
@@ -176,12 +246,11 @@ fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object
 
 /// Appends gates that are proposed for a known operator.
 fn proposed_gates(text: &mut Lines, bundle: &Bundle) {
-    let proposals = gates::proposals(&bundle.package);
-    if proposals.is_empty() {
-        return;
-    }
-    section(text, "Gates to add to `ready`");
-    for (entry, reason) in proposals {
+    let proposals = PROPOSALS.gate.iter().filter(|proposal| proposal.package == bundle.package);
+    for (index, Proposal { entry, reason, .. }) in proposals.enumerate() {
+        if index == 0 {
+            section(text, "Gates to add to `ready`");
+        }
         text.push(format!("  {entry}"));
         text.append(layout::paragraph("    ", 4, reason));
     }
@@ -190,11 +259,6 @@ fn proposed_gates(text: &mut Lines, bundle: &Bundle) {
 /// Returns the CRDs among objects.
 fn crds(objects: &[Object]) -> Vec<&Object> {
     objects.iter().filter(|object| object.kind() == "CustomResourceDefinition").collect()
-}
-
-/// Returns the size of an object as compact JSON, the format that the API server receives and stores.
-fn json_bytes(object: &Object) -> usize {
-    Release::LITERAL.value(&Value::from(object.root.clone())).to_string().len()
 }
 
 fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
@@ -231,5 +295,32 @@ fn size(bytes: u64) -> String {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{:.1} kB", number / 1e3),
         _ => format!("{:.1} MB", number / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::diag::{Diagnostics, SourceText};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    #[test]
+    fn every_proposal_is_a_valid_gate() {
+        assert!(!PROPOSALS.gate.is_empty());
+        for proposal in &PROPOSALS.gate {
+            let text = format!(
+                "[[bundle]]\nname = \"a\"\npath = \"a\"\nready = [{}]\n\
+                 [[bundle.overlay]]\nphase = \"operand\"\npath = \"b\"\n",
+                proposal.entry
+            );
+            let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+            let mut diagnostics = Diagnostics::new();
+            let config = Config::parse(&source, Path::new("."), &mut diagnostics);
+            assert!(diagnostics.is_empty(), "{}: {diagnostics:?}", proposal.entry);
+            assert_eq!(config.unwrap().bundles[0].gates.len(), 1);
+            assert!(!proposal.reason.ends_with('.') && proposal.reason.len() > 20);
+        }
     }
 }

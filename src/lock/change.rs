@@ -5,66 +5,43 @@ use crate::config::Watch;
 use crate::escape::Lines;
 use std::collections::BTreeSet;
 
-/// A difference between two locks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change<'l> {
-    /// A bundle is locked for the first time.
-    Added(&'l Locked),
-    /// A bundle is not locked any more.
-    Removed(&'l Locked),
-    /// A bundle has other bytes.
-    Moved(&'l Locked, &'l Locked),
-}
-
-/// Returns the differences, by name.
-pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
-    let find = |lock: &'l Lock, name: &str| lock.bundles.iter().find(|entry| entry.name == name);
+/// Describes the differences, by name, each in two or three lines: old and new content, and its
+/// meaning.
+pub fn changes(old: &Lock, new: &Lock) -> Vec<Lines> {
     let names: BTreeSet<&str> =
         old.bundles.iter().chain(&new.bundles).map(|entry| entry.name.as_str()).collect();
-    names
-        .into_iter()
-        .filter_map(|name| match (find(old, name), find(new, name)) {
-            (None, Some(new)) => Some(Change::Added(new)),
-            (Some(old), None) => Some(Change::Removed(old)),
-            (Some(old), Some(new)) if old != new => Some(Change::Moved(old, new)),
-            _ => None,
-        })
-        .collect()
-}
-
-impl Change<'_> {
-    /// Describes the difference in two or three lines: old and new content, and its meaning.
-    pub fn describe(&self) -> Lines {
-        let lines = match self {
-            Change::Added(new) => vec![
-                format!("{}: added", new.name),
+    let describe = |name: &str| {
+        let [old, new] = [old, new].map(|lock| lock.bundles.iter().find(|it| it.name == name));
+        Some(match (old, new) {
+            (None, None) => return None,
+            (Some(old), Some(new)) if old == new => return None,
+            (Some(old), Some(new)) => moved(old, new),
+            (None, Some(new)) => Lines::from_iter([
+                format!("{name}: added"),
                 format!("  {}", new.origin()),
                 format!("  {}  {} {}", short(new.digest()), new.csv, new.csv_version),
-            ],
-            Change::Removed(old) => {
-                vec![format!("{}: removed", old.name), format!("  {}", old.origin())]
+            ]),
+            (Some(old), None) => {
+                Lines::from_iter([format!("{name}: removed"), format!("  {}", old.origin())])
             }
-            Change::Moved(old, new) => {
-                // Values that stay the same are printed once.
-                let line = |before: &str, after: &str| {
-                    if before == after { after.to_owned() } else { format!("{before} → {after}") }
-                };
-                let digests = line(&short(old.digest()), &short(new.digest()));
-                let mut lines = vec![
-                    format!("{}: {}", new.name, meaning(old, new)),
-                    format!("  {}", line(old.origin(), new.origin())),
-                    format!("  {digests}"),
-                ];
-                lines.extend(decisions(old, new));
-                lines
-            }
-        };
-        lines.into_iter().collect()
-    }
+        })
+    };
+    names.into_iter().filter_map(describe).collect()
 }
 
-/// Returns a line for each decision that was recorded and is another one now.
-fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
+/// Describes an entry that changed, with a line for each decision that was recorded and is another one
+/// now.
+fn moved(old: &Locked, new: &Locked) -> Lines {
+    // Values that stay the same are printed once.
+    let line = |before: &str, after: &str| {
+        if before == after { after.to_owned() } else { format!("{before} → {after}") }
+    };
+    let lines = [
+        format!("{}: {}", new.name, meaning(old, new)),
+        format!("  {}", line(old.origin(), new.origin())),
+        format!("  {}", line(&short(old.digest()), &short(new.digest()))),
+    ];
+
     let watch = |entry: &Locked| entry.decisions.watch.as_ref().map(Watch::to_toml);
     let key = |entry: &Locked| {
         let signature = entry.image.as_ref()?.identity.signature.as_ref()?;
@@ -75,11 +52,11 @@ fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
         ("package", Some(old.decisions.package.clone()), Some(new.decisions.package.clone())),
         ("watch", watch(old), watch(new)),
     ];
-    let line = |(key, old, new): (&str, Option<String>, Option<String>)| {
+    let decided = keys.into_iter().filter_map(|(key, old, new)| {
         let (old, new) = old.zip(new)?;
         (old != new).then(|| format!("  {key}: {old} → {new}"))
-    };
-    keys.into_iter().filter_map(line).collect()
+    });
+    lines.into_iter().chain(decided).collect()
 }
 
 /// Describes a changed entry.

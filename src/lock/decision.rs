@@ -28,7 +28,19 @@ pub(super) fn check(
 
     // A package in bundles.toml is the user's own decision.
     if config.package.is_none() && *package != bundle.package {
-        diagnostics.push(other_package(entry, package, config, bundle));
+        let message = format!(
+            "`{}` is `{}` of package `{}`, but bundles.lock records package `{package}` ({})",
+            config.name,
+            config.source.text(),
+            bundle.package,
+            entry.csv
+        );
+        let hint = format!(
+            "use another bundle name for another operator; if the operator was renamed, write \
+                package = \"{}\"",
+            bundle.package
+        );
+        diagnostics.error(Code::PackageMismatch, config.source.span(), message, hint);
         // A different operator is reported as such; its install mode is not a change of this one.
         return;
     }
@@ -39,30 +51,6 @@ pub(super) fn check(
     {
         diagnostics.push(other_watch(before, &now, config, bundle));
     }
-}
-
-fn other_package(
-    entry: &Locked,
-    package: &str,
-    config: &BundleConfig,
-    bundle: &Bundle,
-) -> Diagnostic {
-    let name = &config.name;
-    Diagnostic::error(
-        Code::PackageMismatch,
-        format!(
-            "`{name}` is `{}` of package `{}`, but bundles.lock records package `{package}` ({})",
-            config.source.text(),
-            bundle.package,
-            entry.csv
-        ),
-    )
-    .at(config.source.span())
-    .hint(format!(
-        "use another bundle name for another operator; if the operator was renamed, write package \
-            = \"{}\"",
-        bundle.package
-    ))
 }
 
 fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bundle) -> Diagnostic {
@@ -78,19 +66,17 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
         Watch::All => format!("write {accept}"),
         before => format!("write watch = {} to keep it, or {accept}", before.to_toml()),
     };
-    Diagnostic::error(
-        Code::WatchChanged,
-        format!(
-            "`{}` would watch {} instead of {}, as recorded in bundles.lock: {} {why}",
-            config.name,
-            now.describe(),
-            before.describe(),
-            csv.name(),
-        ),
-    )
-    .at(&config.span)
-    .related(csv.place(".spec.install.spec.permissions"), in_rbac(now, &csv.permissions))
-    .hint(choices)
+    let message = format!(
+        "`{}` would watch {} instead of {}, as recorded in bundles.lock: {} {why}",
+        config.name,
+        now.describe(),
+        before.describe(),
+        csv.name(),
+    );
+    Diagnostic::error(Code::WatchChanged, message)
+        .at(&config.span)
+        .related(csv.place(".spec.install.spec.permissions"), in_rbac(now, &csv.permissions))
+        .hint(choices)
 }
 
 /// Describes the RBAC effect of the change for permissions in watched namespaces.

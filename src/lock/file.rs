@@ -4,8 +4,8 @@ use super::Lock;
 use super::format;
 use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
-use crate::replace_file::{permissions_of, write_changed};
-use std::io::{self, ErrorKind, Read as _};
+use crate::replace_file::write_changed;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,10 @@ pub fn path_of(config: &Path) -> PathBuf {
 /// If it cannot be read, or is no lock file of the version that this program knows.
 pub fn read(path: &Path) -> Result<Lock, Fatal> {
     let name = path.display().to_string();
-    match content(path) {
+    let text = regular_file::read(path, SIZE_LIMIT).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+    });
+    match text {
         Ok(text) => parse(name, text),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Lock::default()),
         Err(error) => Err(invalid(&error.to_string()).at(Place::file(name)).into()),
@@ -50,15 +53,6 @@ pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     })
 }
 
-fn content(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    regular_file::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SIZE_LIMIT {
-        return Err(io::Error::other(format!("it is larger than {} MiB", SIZE_LIMIT >> 20)));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
-}
-
 /// Writes the lock file atomically, with the permissions that it has, unless its content is
 /// unchanged; returns true if it was written.
 ///
@@ -66,7 +60,7 @@ fn content(path: &Path) -> io::Result<String> {
 /// If it cannot be written.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     let hint = "make the lock file and its directory writable";
-    write_changed(path, format::text(lock).as_bytes(), permissions_of(path), hint)
+    write_changed(path, format::text(lock).as_bytes(), hint)
 }
 
 fn invalid(why: &str) -> Diagnostic {
@@ -91,7 +85,7 @@ mod tests {
         let padded = |bytes: usize| [vec![b'#'; bytes - 1], vec![0xff]].concat();
         for (content, why) in [
             (padded(largest), "it is not UTF-8 text"),
-            (padded(largest + 1), "it is larger than 16 MiB"),
+            (padded(largest + 1), "it has more than 16777216 bytes"),
         ] {
             fs::write(&path, content).expect("a file");
             let fault = read(&path).expect_err(why);

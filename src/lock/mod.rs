@@ -160,7 +160,19 @@ impl Locked {
             return;
         }
 
-        if let Some(what) = self.contradiction(files, bundle) {
+        // Those of the image first, from which the rest follows.
+        let image = self.image.as_ref().zip(files.image.as_ref());
+        let differs = |different: fn(&ImageIdentity, &ImageIdentity) -> bool| {
+            image.is_some_and(|(locked, found)| different(&locked.identity, found))
+        };
+        let properties = [
+            (differs(|a, b| (&a.digest, a.size) != (&b.digest, b.size)), "manifest"),
+            (differs(|a, b| a.config != b.config), "image configuration"),
+            (differs(|a, b| a.layers != b.layers), "list of layers"),
+            (self.csv != bundle.csv.name(), "name of the CSV"),
+            (self.csv_version != bundle.csv.version, "version of the CSV"),
+        ];
+        if let Some((_, what)) = properties.into_iter().find(|(is_other, _)| *is_other) {
             diagnostics.push(stale(
                 format!("the entry of `{name}` in bundles.lock records another {what}"),
                 format!(
@@ -169,23 +181,6 @@ impl Locked {
                 ),
             ));
         }
-    }
-
-    /// Returns the first property of the bundle that differs from the entry.
-    fn contradiction(&self, files: &BundleFiles, bundle: &Bundle) -> Option<&'static str> {
-        let image = self.image.as_ref().zip(files.image.as_ref());
-        let differs = |different: fn(&ImageIdentity, &ImageIdentity) -> bool| {
-            image.is_some_and(|(locked, found)| different(&locked.identity, found))
-        };
-        [
-            (differs(|a, b| (&a.digest, a.size) != (&b.digest, b.size)), "manifest"),
-            (differs(|a, b| a.config != b.config), "image configuration"),
-            (differs(|a, b| a.layers != b.layers), "list of layers"),
-            (self.csv != bundle.csv.name(), "name of the CSV"),
-            (self.csv_version != bundle.csv.version, "version of the CSV"),
-        ]
-        .into_iter()
-        .find_map(|(is_other, what)| is_other.then_some(what))
     }
 }
 

@@ -39,22 +39,15 @@ impl Changes {
         for (key, value) in theirs {
             at.push(Step::Key(key.clone()));
             match ours.get(key) {
-                _ if is_ignored(at) => {}
                 Some(own) => self.compare(own, value, at),
                 None if is_hollow(value) => {}
-                None => match value {
-                    // Its fields one by one, because one of them is ignored.
-                    Json::Object(fields) if leads_to_ignored(at) => {
-                        self.maps(&Map::new(), fields, at);
-                    }
-                    _ => self.set(value, at),
-                },
+                None => self.set(value, at),
             }
             at.pop();
         }
         for (key, value) in ours.iter().filter(|(key, _)| !theirs.contains_key(*key)) {
             at.push(Step::Key(key.clone()));
-            if !is_hollow(value) && !is_ignored(at) {
+            if !is_hollow(value) {
                 self.lacking.push(path_of(at));
             }
             at.pop();
@@ -97,17 +90,6 @@ impl Changes {
     fn set(&mut self, value: impl serde::Serialize, at: &[Step]) {
         self.assignments.push(format!("{} = {}", program_path(at), json!(value)));
     }
-}
-
-/// The field without a meaning for the API server: the namespace of a pod template.
-const IGNORED: &str = ".spec.template.metadata.namespace";
-
-fn is_ignored(at: &[Step]) -> bool {
-    path_of(at) == IGNORED
-}
-
-fn leads_to_ignored(at: &[Step]) -> bool {
-    IGNORED.starts_with(&(path_of(at) + "."))
 }
 
 /// Returns true for what the API server fills with defaults, or drops.
@@ -167,7 +149,7 @@ mod tests {
             "metadata": {"labels": {"a": "1", "b.c/d": "2"}, "creationTimestamp": null},
             "spec": {
                 "replicas": 2.0,
-                "template": {"metadata": {"namespace": "x"}, "spec": {"containers": [
+                "template": {"spec": {"containers": [
                     {"name": "manager", "env": [{"name": "WATCH", "value": ""}, {"name": "NEW", "value": "n"}]},
                     {"name": "proxy"},
                 ]}},
@@ -193,7 +175,6 @@ mod tests {
     /// Each rule alone: the bundle's object, the hand-made one, what is assigned and what lacks.
     #[test]
     fn each_difference_is_assigned_or_listed() {
-        let spec = |metadata: Json| json!({"spec": {"template": {"metadata": metadata}}});
         let named =
             |names: &[&str]| -> Json { names.iter().map(|name| json!({"name": name})).collect() };
         for (ours, theirs, assigned, lacking) in [
@@ -206,16 +187,6 @@ mod tests {
             (json!({"a": null, "b": {}}), json!({}), "", ""),
             (json!({}), json!({"a": [], "b": ""}), r#".["a"] = [] | .["b"] = """#, ""),
             (json!({"a": [], "b": {"c.d": ""}}), json!({}), "", ".a .b"),
-            // A pod template has no namespace.
-            (spec(json!({"namespace": "x"})), json!({}), "", ".spec"),
-            (spec(json!({"namespace": "x"})), spec(json!({})), "", ""),
-            (json!({}), spec(json!({"namespace": "x"})), "", ""),
-            (
-                json!({}),
-                spec(json!({"namespace": "x", "labels": {"a": "b"}})),
-                r#".["spec"]["template"]["metadata"]["labels"] = {"a":"b"}"#,
-                "",
-            ),
             (
                 json!({"a": {"namespace": "x"}}),
                 json!({"a": {"b": 1}}),

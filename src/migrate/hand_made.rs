@@ -429,11 +429,14 @@ fn without_release_labels(object: &Json) -> Json {
     object
 }
 
-/// Returns [`without_release_labels`], without the namespace.
+/// Returns [`without_release_labels`], without the namespace, and that of its pod template, which has no
+/// meaning for the API server.
 pub(super) fn without_namespace(object: &Json) -> Json {
     let mut object = without_release_labels(object);
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.shift_remove("namespace");
+    for metadata in ["/metadata", "/spec/template/metadata"] {
+        if let Some(metadata) = object.pointer_mut(metadata).and_then(Json::as_object_mut) {
+            metadata.shift_remove("namespace");
+        }
     }
     object
 }
@@ -442,5 +445,25 @@ fn label(id: &Identity) -> String {
     match id.namespace.as_str() {
         "" => format!("{}/{}", id.kind, id.name),
         namespace => format!("{}/{} in {namespace}", id.kind, id.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_and_their_pods_have_the_namespace_of_the_release() {
+        let template = json!({"metadata": {"namespace": "x", "labels": {"a": "b"}}});
+        let object = json!({
+            "metadata": {"name": "a", "namespace": "x"},
+            "spec": {"namespace": "x", "template": template},
+        });
+        let expected = json!({
+            "metadata": {"name": "a"},
+            "spec": {"namespace": "x", "template": {"metadata": {"labels": {"a": "b"}}}},
+        });
+        assert_eq!(without_namespace(&object), expected);
+        assert_eq!(without_namespace(&expected), expected);
     }
 }

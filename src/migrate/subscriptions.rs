@@ -8,7 +8,7 @@ use crate::ir::Release;
 use crate::ir::json::text;
 use crate::yaml;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) struct Installed<'a> {
     /// Files with the output of kubectl, each with its name.
     pub files: &'a [(String, Vec<u8>)],
     /// Images of catalogs, by the name of their CatalogSource.
-    pub catalogs: &'a BTreeMap<String, String>,
+    pub catalogs: &'a [(String, String)],
 }
 
 /// Returns the configuration at `path` with a table for each Subscription. `None` after an error.
@@ -38,12 +38,11 @@ pub(crate) fn subscriptions(
         .collect();
     if subscriptions.is_empty() {
         let message = "there is no Subscription";
-        return diagnostics.fail(
-            Diagnostic::error(Code::NotMigrated, message).at(Place::file(installed.file)).hint(
-                "run `kubectl get subscriptions,csvs,operatorgroups,catalogsources \
-                    --all-namespaces -o yaml`",
-            ),
-        );
+        let found = Diagnostic::error(Code::NotMigrated, message).at(Place::file(installed.file));
+        return diagnostics.fail(found.hint(
+            "run `kubectl get subscriptions,csvs,operatorgroups,catalogsources --all-namespaces \
+                -o yaml`",
+        ));
     }
 
     let mut names = BTreeSet::new();
@@ -150,7 +149,9 @@ impl Subscription<'_> {
     /// Returns the image of the catalog.
     fn catalog(&self, diagnostics: &mut Diagnostics) -> Option<String> {
         let name = text(self.object, &["spec", "source"]);
-        if let Some(image) = self.installed.catalogs.get(name) {
+        // The last one: a later option overrides an earlier one.
+        let mut given = self.installed.catalogs.iter().rev();
+        if let Some((_, image)) = given.find(|(catalog, _)| catalog == name) {
             return Some(image.clone());
         }
         let namespace = text(self.object, &["spec", "sourceNamespace"]);
@@ -161,12 +162,11 @@ impl Subscription<'_> {
             return Some(image.to_owned());
         }
 
-        let message = format!("the image of CatalogSource/{name} is unknown");
+        let message = format!("{}: the image of CatalogSource/{name} is unknown", self.label());
         let hint = format!(
             "pass `--catalog {name}=REFERENCE`, or the output of `kubectl get` with catalogsources"
         );
         let place = Place::file(self.installed.file).object(self.label());
-        let message = format!("{}: {message}", self.label());
         diagnostics.fail(Diagnostic::error(Code::NotMigrated, message).at(place).hint(hint))
     }
 

@@ -1,8 +1,9 @@
 //! Compares locked bundles with what their sources have now: in, the configuration, the lock and the
 //! sources; out, a [`Status`] per bundle, and [`text`] and [`json`] reports of them.
 
-pub(crate) mod json;
-pub(crate) mod text;
+mod report;
+
+pub(crate) use report::{json, text};
 
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
@@ -79,41 +80,31 @@ impl Status<'_> {
     }
 }
 
-/// Returns the state of each of the bundles.
+/// Returns the state of each of the bundles. What cannot be looked up is reported, and missing in the
+/// state.
 pub(crate) fn statuses<'a>(
     bundles: &[&'a BundleConfig],
     lock: &'a Lock,
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Status<'a>> {
-    let status_of = |bundle: &&'a BundleConfig, diagnostics: &mut Diagnostics| {
-        Some(status(bundle, lock.entry(bundle), sources, diagnostics))
+    let status = |bundle: &&'a BundleConfig, diagnostics: &mut Diagnostics| {
+        let locked = lock.entry(bundle);
+        let mut status = Status { bundle, locked, upgrades: None, newest_tag: None, tag: None };
+        // Without an entry nothing is installed that an upgrade path could begin at.
+        if let (Source::Catalog(wanted), Some(entry)) = (&bundle.source, locked) {
+            let installed = Installed::of(&entry.csv, &entry.csv_version);
+            status.upgrades = catalog::upgrades(wanted, sources, &installed, diagnostics);
+        }
+        if let Source::Image { reference, .. } = &bundle.source {
+            let tags = sources.tags(reference, diagnostics).unwrap_or_default();
+            let version = locked.and_then(|entry| Version::parse(&entry.csv_version).ok());
+            status.newest_tag = newest_of(&tags, version.as_ref());
+            status.tag = locked.and_then(|entry| tag(reference, entry, sources, diagnostics));
+        }
+        Some(status)
     };
-    for_each(bundles, REGISTRY_JOBS, |bundle| bundle.name.as_str(), diagnostics, status_of)
-}
-
-/// Returns the state of a bundle with its locked entry. What cannot be looked up is reported, and
-/// missing in the state.
-fn status<'a>(
-    bundle: &'a BundleConfig,
-    locked: Option<&'a Locked>,
-    sources: &SourceResolver,
-    diagnostics: &mut Diagnostics,
-) -> Status<'a> {
-    let mut status = Status { bundle, locked, upgrades: None, newest_tag: None, tag: None };
-    // Without an entry nothing is installed that an upgrade path could begin at.
-    if let (Source::Catalog(wanted), Some(entry)) = (&bundle.source, locked) {
-        let installed = Installed::of(&entry.csv, &entry.csv_version);
-        status.upgrades = catalog::upgrades(wanted, sources, &installed, diagnostics);
-    }
-    if let Source::Image { reference, .. } = &bundle.source {
-        let tags = sources.tags(reference, diagnostics).unwrap_or_default();
-        let version = locked.and_then(|entry| Version::parse(&entry.csv_version).ok());
-        status.newest_tag = newest_of(&tags, version.as_ref());
-        status.tag = locked.and_then(|entry| tag(reference, entry, sources, diagnostics));
-    }
-
-    status
+    for_each(bundles, REGISTRY_JOBS, |bundle| bundle.name.as_str(), diagnostics, status)
 }
 
 /// Returns the locked tag; `None` for a reference with a digest, which never moves.

@@ -6,12 +6,11 @@
 //! bundle2chart did not write are never overwritten: a chart directory with such files is an error.
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
-use super::comparison::Comparison;
 use super::failure::error;
-use super::inspection::{Inspection, State};
+use super::inspection::{Comparison, Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
-use super::stage::{CHARTS, DEPLOYMENT, Stage, check_directory};
+use super::stage::{Stage, check_directory};
 use super::{paths, refusals};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Severity};
 use crate::regular_file;
@@ -122,7 +121,7 @@ impl OutputDirectory {
     pub fn stage(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Staged> {
         paths::check_chart(chart, diagnostics)?;
         let files = OwnedFiles::of_chart(chart);
-        let found = self.stage_files(CHARTS, &files, diagnostics)?;
+        let found = self.stage_files(&files, diagnostics)?;
         let change = match found.state {
             _ if found.is_current() => Change::Unchanged,
             State::Absent => Change::Created,
@@ -167,11 +166,8 @@ impl OutputDirectory {
             changes.differences.extra.extend(outdated.iter().cloned());
             return Some(changes);
         }
-        let changed = charts.iter().filter(|chart| chart.change != Change::Unchanged);
-        let changed: Vec<&Path> = changed
-            .map(|chart| chart.dir.as_path())
-            .chain(outdated.iter().map(PathBuf::as_path))
-            .collect();
+        let changed = [&changes.created, &changes.updated, &changes.removed];
+        let changed: Vec<&Path> = changed.into_iter().flatten().map(PathBuf::as_path).collect();
         if !outdated.is_empty() {
             diagnostics.report(self.lock())?;
         }
@@ -207,7 +203,6 @@ impl OutputDirectory {
     /// Stages files, unless the output directory is up to date; with [`Mode::Check`], only inspects it.
     fn stage_files(
         &self,
-        part: &str,
         files: &OwnedFiles<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Inspection> {
@@ -222,7 +217,7 @@ impl OutputDirectory {
             if self.failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let staged = self.stage.write(part, files, &found);
+            let staged = self.stage.write(files, &found);
             // A full disk fails for every chart that follows.
             self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
             diagnostics.report(staged)?;
@@ -267,7 +262,7 @@ impl OutputDirectory {
     ) -> Option<()> {
         paths::check_deployment(files, dirs, diagnostics)?;
         let files = OwnedFiles::of_deployment(files);
-        let found = self.stage_files(DEPLOYMENT, &files, diagnostics)?;
+        let found = self.stage_files(&files, diagnostics)?;
         // The ownership file changes with every other one, and says nothing to a person.
         let mut changed = &(&found.missing | &found.stale) | &found.extra;
         changed.remove(ownership::FILE_NAME);

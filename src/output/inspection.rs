@@ -1,10 +1,11 @@
-//! Inspects the output directory: what differs there from the files of a build. Read-only.
+//! Inspects the output directory: what differs there from the files of a build, for the build and as text.
+//! Read-only.
 
 use super::chart_files::OwnedFiles;
 use super::failure::{failed, metadata_of};
 use super::ownership::{self, Ownership, Recorded, is_marked};
 use crate::chart::{CHART_LOCK, is_written_by_helm};
-use crate::diag::Fatal;
+use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use crate::source::chart as charts;
 use crate::source::sha256_from;
@@ -57,50 +58,39 @@ impl Inspection {
     /// Inspects the directory of a chart. All files in it count.
     fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let folder = out.join(chart.dir);
-        let mut entries = BTreeMap::new();
-        let state = match obstacle(out, chart.dir)? {
-            Some(state) => state,
-            None => match metadata_of(&folder)? {
-                None => State::Absent,
-                Some(metadata) if !metadata.is_dir() => State::InTheWay(chart.dir.to_owned()),
-                Some(_) => {
-                    // Git does not keep empty directories, so one that is left over means nothing.
-                    entries = files_below(&folder)?;
-                    if entries.is_empty() {
-                        State::Absent
-                    } else {
-                        State::There(Ownership::read(&folder)?)
-                    }
-                }
-            },
-        };
-
-        // Only the file of the deployment files has no version.
-        let state = match state {
-            // A chart without a version could be replaced by any other.
-            State::There(Recorded::Files(Ownership { version: None, .. })) => {
-                State::There(Recorded::Damaged(1))
+        let (mut state, mut entries) = (State::Absent, BTreeMap::new());
+        if let Some(obstacle) = obstacle(out, chart.dir)? {
+            state = obstacle;
+        } else if let Some(metadata) = metadata_of(&folder)? {
+            if metadata.is_dir() {
+                entries = files_below(&folder)?;
+            } else {
+                state = State::InTheWay(chart.dir.to_owned());
             }
-            state => state,
-        };
-        Inspection::new(state).compare(&folder, chart, entries)
+        }
+        // Git does not keep empty directories, so one that is left over means nothing.
+        if !entries.is_empty() {
+            state = State::There(Ownership::of_chart(&folder)?);
+        }
+        Inspection { state, ..Inspection::default() }.compare(&folder, chart, entries)
     }
 
     /// Inspects the output directory for deployment files. They, the files listed in the ownership
     /// file, and those beside them in their folders count: tools install a folder as a whole.
     fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
-        let mut found = Inspection::new(State::There(Ownership::read(out)?));
+        let state = State::There(Ownership::read(out)?);
+        let mut found = Inspection { state, ..Inspection::default() };
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
-            match obstacle(out, Path::new(path))? {
-                Some(State::InTheWay(path) | State::InsideChart(path)) => return Ok(Some(path)),
-                Some(_) => {}
+            Ok(match obstacle(out, Path::new(path))? {
+                Some(State::InTheWay(path) | State::InsideChart(path)) => Some(path),
+                Some(_) => None,
                 None => {
                     let metadata = metadata_of(&out.join(path))?;
                     entries.extend(metadata.map(|metadata| (PathBuf::from(path), metadata)));
+                    None
                 }
-            }
-            Ok(None)
+            })
         };
 
         for (path, _) in files.iter() {
@@ -122,10 +112,6 @@ impl Inspection {
             }
         }
         found.compare(out, files, entries)
-    }
-
-    fn new(state: State) -> Self {
-        Inspection { state, ..Inspection::default() }
     }
 
     /// Returns true if the directory equals the files.
@@ -207,6 +193,64 @@ impl Inspection {
     }
 }
 
+/// Differences between the output directory and the charts. Paths are relative to the output
+/// directory and sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Files that a build would add.
+    pub missing: Vec<PathBuf>,
+    /// Files whose content is another one.
+    pub stale: Vec<PathBuf>,
+    /// Files that bundle2chart wrote and a build would remove.
+    pub extra: Vec<PathBuf>,
+    /// Files in chart directories that bundle2chart did not write; they fail a build.
+    pub foreign: Vec<PathBuf>,
+    /// True if a build needs `--replace`: it would discard edits, or change a released version.
+    pub needs_replace: bool,
+    /// The first reason for which a build fails, also with `--replace`.
+    pub refusal: Option<String>,
+}
+
+impl Comparison {
+    /// Returns the differences that were found in a directory, which a build refuses to change for
+    /// these reasons.
+    pub(super) fn of(dir: &Path, found: Inspection, refused: &Diagnostics) -> Self {
+        let is_for_replace = |code| matches!(code, Code::ChartEdited | Code::ChartVersionExists);
+        let below = |paths: BTreeSet<String>| paths.iter().map(|path| dir.join(path)).collect();
+        Comparison {
+            missing: below(found.missing),
+            stale: below(found.stale),
+            extra: below(found.extra),
+            foreign: found.foreign.iter().map(|path| dir.join(path)).collect(),
+            needs_replace: refused.iter().any(|found| is_for_replace(found.code)),
+            refusal: refused
+                .iter()
+                .find(|found| !is_for_replace(found.code))
+                .map(|found| found.message.clone()),
+        }
+    }
+
+    /// Returns true if a build would change nothing and report no error.
+    pub fn is_current(&self) -> bool {
+        *self == Comparison::default()
+    }
+
+    /// Adds the differences of other charts.
+    pub fn append(&mut self, other: Comparison) {
+        self.needs_replace |= other.needs_replace;
+        self.refusal = self.refusal.take().or(other.refusal);
+        for (list, more) in [
+            (&mut self.missing, other.missing),
+            (&mut self.stale, other.stale),
+            (&mut self.extra, other.extra),
+            (&mut self.foreign, other.foreign),
+        ] {
+            list.extend(more);
+            list.sort();
+        }
+    }
+}
+
 /// Returns what keeps the parent directories of `path` from being created, or that one is missing.
 fn obstacle(out: &Path, path: &Path) -> Result<Option<State>, Fatal> {
     let mut parents: Vec<&Path> = path.ancestors().skip(1).collect();
@@ -256,3 +300,6 @@ fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<b
 pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
     sha256_from(regular_file::open(file)?)
 }
+
+#[cfg(test)]
+mod tests;

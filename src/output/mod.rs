@@ -6,7 +6,6 @@
 
 mod chart_files;
 pub(crate) mod chart_versions;
-mod comparison;
 mod directory;
 mod failure;
 mod inspection;
@@ -19,7 +18,7 @@ mod retention;
 mod stage;
 
 pub use chart_files::{ChartFiles, DeploymentFiles};
-pub use comparison::Comparison;
 pub use directory::{Change, Changes, Mode, OutputDirectory, Staged, write};
+pub use inspection::Comparison;
 pub use orphans::report_orphans;
 pub use retention::outdated;

@@ -110,6 +110,18 @@ impl Ownership {
         Ok(ownership)
     }
 
+    /// Reads the ownership file of a chart. One without a version is damaged: only the file of the
+    /// deployment files has none, and the chart could be replaced by any other.
+    ///
+    /// # Errors
+    /// As [`Ownership::read`].
+    pub(crate) fn of_chart(folder: &Path) -> Result<Recorded, Fatal> {
+        Ok(match Self::read(folder)? {
+            Recorded::Files(Ownership { version: None, .. }) => Recorded::Damaged(1),
+            recorded => recorded,
+        })
+    }
+
     /// Reads the ownership file of a directory.
     ///
     /// # Errors

@@ -25,20 +25,9 @@ pub(super) fn of(
     replace: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    match &wanted.ownership.version {
-        Some(version) => of_chart(out, version, wanted, found, replace, diagnostics),
-        None => of_deployment(out, found, replace, diagnostics),
-    }
-}
-
-fn of_chart(
-    out: &Path,
-    version: &str,
-    wanted: &OwnedFiles<'_>,
-    found: &Inspection,
-    replace: bool,
-    diagnostics: &mut Diagnostics,
-) {
+    let Some(version) = &wanted.ownership.version else {
+        return of_deployment(out, found, replace, diagnostics);
+    };
     let folder = out.join(wanted.dir);
     let shown = folder.display();
     if let Some(refused) = misplaced(out, &folder, found) {
@@ -74,7 +63,7 @@ fn of_chart(
         return;
     }
     let is_other =
-        recorded.version.as_deref() == Some(version) && !recorded.is_same_chart(&wanted.ownership);
+        recorded.version.as_ref() == Some(version) && !recorded.is_same_chart(&wanted.ownership);
     // Asked last, because it starts git.
     let is_released = || !is_unreleased(out, wanted.dir, recorded.to_text().as_bytes());
     if is_other && (!found.edited.is_empty() || is_released()) {
@@ -139,14 +128,11 @@ pub(super) fn damage(folder: &Path, found: &Inspection) -> Result<(), Fatal> {
     let State::There(Recorded::Damaged(line)) = found.state else { return Ok(()) };
     let file = folder.join(ownership::FILE_NAME).display().to_string();
     let message = format!("cannot parse `{file}`, which lists the files that bundle2chart owns");
-    Err(Box::new(
-        Diagnostic::error(Code::OwnershipFile, message)
-            .at(Place { line: Some(line), ..Place::file(&file) })
-            .hint(format!(
-                "restore it from Git, or delete `{file}` and the files that it lists, and build \
-                    again"
-            )),
-    ))
+    let hint = format!(
+        "restore it from Git, or delete `{file}` and the files that it lists, and build again"
+    );
+    let place = Place { line: Some(line), ..Place::file(file) };
+    Err(Diagnostic::error(Code::OwnershipFile, message).at(place).hint(hint).into())
 }
 
 /// Returns an error if the chart's directory would be inside another chart's, or the other way

@@ -30,9 +30,9 @@ use walkdir::WalkDir;
 pub(super) const STAGE: &str = ".bundle2chart-stage";
 
 /// The part of it with staged charts.
-pub(super) const CHARTS: &str = "new";
+const CHARTS: &str = "new";
 /// The part of it with staged deployment files.
-pub(super) const DEPLOYMENT: &str = "deployment";
+const DEPLOYMENT: &str = "deployment";
 
 /// Exchanges two directories atomically, or returns false if that is not supported.
 type Exchange = fn(&Path, &Path) -> io::Result<bool>;
@@ -56,14 +56,10 @@ impl Stage {
         exists(&self.dir)
     }
 
-    /// Stages files in a part of the staging directory. Those that stay the same are linked from the
-    /// output directory, so that they are the same files afterwards.
-    pub(super) fn write(
-        &self,
-        part: &str,
-        files: &OwnedFiles<'_>,
-        found: &Inspection,
-    ) -> Result<(), Fatal> {
+    /// Stages files. Those that stay the same are linked from the output directory, so that they are the
+    /// same files afterwards.
+    pub(super) fn write(&self, files: &OwnedFiles<'_>, found: &Inspection) -> Result<(), Fatal> {
+        let part = if files.is_chart() { CHARTS } else { DEPLOYMENT };
         for (path, content) in files.iter() {
             let staged = self.dir.join(part).join(files.dir).join(path);
             make_parents(&staged)?;

@@ -1,29 +1,28 @@
 //! The charts in the output directory.
 
 use super::{Package, archive, artifact};
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, quoted};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, quoted, suggest};
+use crate::output::ChartFiles;
 use crate::output::chart_versions::{ChartName, precedence};
 use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart as charts;
 use crate::source::sha256;
-use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A directory with a chart that bundle2chart wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChartDirectory {
+pub(super) struct ChartDirectory {
     /// Name of the chart.
-    pub name: String,
+    name: String,
     /// Version of the chart.
-    pub version: String,
+    version: String,
     /// The output directory.
     out: PathBuf,
     /// The directory relative to the output directory.
     dir: String,
     /// The directory.
-    pub path: PathBuf,
+    path: PathBuf,
     /// The files that bundle2chart wrote.
     ownership: Ownership,
 }
@@ -32,7 +31,7 @@ pub(crate) struct ChartDirectory {
 /// `NAME/VERSION` or, in the flat layout, `NAME`.
 ///
 /// `None` if there is no chart, or if an ownership file is invalid.
-pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
+pub(super) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
     let mut found = Vec::new();
     let start = diagnostics.mark();
     for name in diagnostics.report(charts::folders(out))? {
@@ -49,8 +48,9 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
                 continue;
             }
             // All faults are reported before the command fails.
-            if let Some((version, ownership)) = ownership(&path, diagnostics) {
+            if let Some(ownership) = ownership(&path, diagnostics) {
                 let (name, out) = (name.clone(), out.to_owned());
+                let version = ownership.version.clone().unwrap_or_default();
                 found.push(ChartDirectory { name, version, out, dir, path, ownership });
             }
         }
@@ -58,34 +58,26 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
 
     diagnostics.no_errors_since(start)?;
     if found.is_empty() {
-        return diagnostics.fail(
-            Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
-                .hint("run `bundle2chart build`"),
-        );
+        let message = format!("no charts in `{}`", out.display());
+        let hint = "run `bundle2chart build`";
+        return diagnostics.fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
     }
     found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
     Some(found)
 }
 
-/// Reads the ownership file of a chart; returns it with the chart's version.
-fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<(String, Ownership)> {
-    let line = match diagnostics.report(Ownership::read(folder))? {
-        Recorded::Files(ownership) => match &ownership.version {
-            Some(version) => return Some((version.clone(), ownership)),
-            None => 1,
-        },
+/// Reads the ownership file of a chart.
+fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<Ownership> {
+    let line = match diagnostics.report(Ownership::of_chart(folder))? {
+        Recorded::Files(ownership) => return Some(ownership),
         Recorded::Damaged(line) => line,
         Recorded::Missing => 1,
     };
     let file = folder.join(FILE_NAME).display().to_string();
-    diagnostics.fail(
-        Diagnostic::error(
-            Code::OwnershipFile,
-            format!("cannot use `{file}`: line {line} is not valid"),
-        )
-        .at(Place { line: Some(line), ..Place::file(&file) })
-        .hint("restore it from Git, or delete the chart's directory and build again"),
-    )
+    let message = format!("cannot use `{file}`: line {line} is not valid");
+    let place = Place { line: Some(line), ..Place::file(&file) };
+    let hint = "restore it from Git, or delete the chart's directory and build again";
+    diagnostics.fail(Diagnostic::error(Code::OwnershipFile, message).at(place).hint(hint))
 }
 
 /// Returns the indexes of the selected charts; `names` are as in [`super::packages`]. `None` if there
@@ -120,14 +112,10 @@ pub(super) fn select(
 }
 
 /// Returns the directory of one chart, `NAME` or `NAME@VERSION` as in [`super::packages`].
-pub(crate) fn chart_in(
-    out: &Path,
-    name: &str,
-    diagnostics: &mut Diagnostics,
-) -> Option<ChartDirectory> {
-    let mut charts = charts_in(out, diagnostics)?;
+pub(crate) fn chart_in(out: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
+    let charts = charts_in(out, diagnostics)?;
     let selected = select(&charts, &[name.to_owned()], out, diagnostics)?;
-    selected.first().map(|index| charts.swap_remove(*index))
+    Some(charts.get(*selected.first()?)?.path.clone())
 }
 
 fn not_found(charts: &[ChartDirectory], argument: &str, name: &str, out: &Path) -> Diagnostic {
@@ -155,9 +143,9 @@ impl ChartDirectory {
     /// `None` if the directory differs from what bundle2chart wrote: a package cannot be reviewed
     /// like a directory in Git, so nothing else may get into it.
     pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
-        let mut files = diagnostics.report(self.read())?;
+        let mut files = diagnostics.report(charts::read_built(&self.out, &self.dir))?;
         files.remove(FILE_NAME);
-        let place = |file: &str| Place::file(self.path.join(file).display().to_string());
+        let shown = |file: &str| self.path.join(file).display().to_string();
         let start = diagnostics.mark();
         for (path, sum) in &self.ownership.sums {
             let what = match files.get(path) {
@@ -166,80 +154,55 @@ impl ChartDirectory {
                 Some(content) if sha256(content) != *sum => "was edited",
                 Some(_) => continue,
             };
-            let message = format!("`{}` {what}", self.path.join(path).display());
-            diagnostics.push(
-                Diagnostic::error(Code::ChartEdited, message)
-                    .at(place(path))
-                    .hint("restore it with `bundle2chart build --replace`"),
-            );
+            let (file, hint) = (shown(path), "restore it with `bundle2chart build --replace`");
+            let message = format!("`{file}` {what}");
+            diagnostics.error(Code::ChartEdited, Place::file(file), message, hint);
         }
         for path in files.keys().filter(|path| !self.ownership.sums.contains_key(*path)) {
-            let message =
-                format!("`{}` was not written by bundle2chart", self.path.join(path).display());
-            diagnostics.push(
-                Diagnostic::error(Code::ForeignFile, message)
-                    .at(place(path))
-                    .hint("move the file out of the chart, or declare it as an overlay"),
-            );
+            let file = shown(path);
+            let message = format!("`{file}` was not written by bundle2chart");
+            let hint = "move the file out of the chart, or declare it as an overlay";
+            diagnostics.error(Code::ForeignFile, Place::file(file), message, hint);
         }
 
         diagnostics.no_errors_since(start)?;
         // After the checks, in which it is a file of the chart like others.
         files.remove(UPGRADE_REPORT);
-        package(&self.name, &self.version, &self.path, &files, diagnostics)
-    }
-
-    /// Returns the files of the chart.
-    ///
-    /// # Errors
-    /// As [`charts::read_built`].
-    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
-        charts::read_built(&self.out, &self.dir)
+        let (dir, version) = (PathBuf::from(&self.dir), self.version.clone());
+        package(&ChartFiles { dir, version, files }, &self.path, diagnostics)
     }
 }
 
 /// Packages the files of a chart, without those that `.helmignore` excludes; `folder` is for messages.
 pub(crate) fn package(
-    name: &str,
-    version: &str,
+    chart: &ChartFiles,
     folder: &Path,
-    files: &ChartTree,
     diagnostics: &mut Diagnostics,
 ) -> Option<Package> {
-    let metadata = metadata(version, folder, files, diagnostics)?;
-    let archive = diagnostics.report(archive::tgz(name, files).map_err(|error| {
-        let message = format!("cannot package `{}`: {error}", folder.display());
+    let ChartFiles { version, files, .. } = chart;
+    let refused = |path: &Path, message: String| -> Fatal {
         Diagnostic::error(Code::ChartUnreadable, message)
-            .at(Place::file(folder.display().to_string()))
+            .at(Place::file(path.display().to_string()))
             .hint("delete the chart's directory and build again")
             .into()
-    }))?;
-
-    Some(Package {
-        name: name.to_owned(),
-        version: version.to_owned(),
-        artifact: artifact::artifact(&metadata, &archive),
-        archive,
-    })
-}
-
-/// Returns Chart.yaml as JSON.
-fn metadata(
-    version: &str,
-    folder: &Path,
-    files: &ChartTree,
-    diagnostics: &mut Diagnostics,
-) -> Option<Json> {
-    let path = folder.join("Chart.yaml").display().to_string();
+    };
     let metadata =
-        charts::metadata(files).and_then(|metadata| match metadata["version"] == version {
+        charts::metadata(files).and_then(|metadata| match metadata["version"] == **version {
             true => Ok(metadata),
             false => Err(format!("it does not have version {version}")),
         });
-    diagnostics.report(metadata.map_err(|why| {
-        Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
-            .at(Place::file(&path))
-            .hint("delete the chart's directory and build again")
-            .into()
-    }))
+    let metadata = diagnostics.report(metadata.map_err(|why| {
+        let path = folder.join("Chart.yaml");
+        refused(&path, format!("cannot use `{}`: {why}", path.display()))
+    }))?;
+    let archive = diagnostics.report(archive::tgz(chart.name(), files).map_err(|error| {
+        refused(folder, format!("cannot package `{}`: {error}", folder.display()))
+    }))?;
+
+    Some(Package {
+        name: chart.name().to_owned(),
+        version: version.clone(),
+        artifact: artifact::artifact(&metadata, &archive),
+        archive,
+    })
 }

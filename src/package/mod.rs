@@ -12,7 +12,7 @@ pub(crate) mod push;
 pub(crate) mod record;
 
 pub(crate) use artifact::LAYER_TYPE;
-pub(crate) use charts::{chart_in, charts_in, package};
+pub(crate) use charts::{chart_in, package};
 
 use crate::diag::Diagnostics;
 use crate::source::OciArtifact;
@@ -81,7 +81,7 @@ pub(crate) fn packages(
     names: &[String],
     diagnostics: &mut Diagnostics,
 ) -> Option<Packages> {
-    let charts = charts_in(out, diagnostics)?;
+    let charts = charts::charts_in(out, diagnostics)?;
     let selected = charts::select(&charts, names, out, diagnostics)?;
     let mut packages = Packages { selected: Vec::new(), record: Record::default() };
     let start = diagnostics.mark();

@@ -94,19 +94,14 @@ pub(crate) fn push(
 ) -> Option<()> {
     // All tags are checked before the first push, so that a refusal changes nothing.
     let start = diagnostics.mark();
-    for Remote { package, reference, state } in remotes {
+    for Remote { package, reference, state } in remotes.iter().filter(|_| !replace) {
         let TagState::Other(digest) = state else { continue };
-        if replace {
-            continue;
-        }
         let message = format!(
             "`{reference}` exists with digest {digest}, the chart in the output directory has {}",
             package.artifact.digest
         );
-        diagnostics.push(
-            Diagnostic::error(Code::TagExists, message)
-                .hint("raise `chart-version`, or move the tag with `push --replace`"),
-        );
+        let hint = "raise `chart-version`, or move the tag with `push --replace`";
+        diagnostics.push(Diagnostic::error(Code::TagExists, message).hint(hint));
     }
     diagnostics.no_errors_since(start)?;
 

@@ -6,7 +6,7 @@
 
 use crate::diag::Diagnostics;
 use crate::regular_file;
-use crate::replace_file::{readable, write_changed};
+use crate::replace_file::write_changed;
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ impl Record {
     /// Writes the record; returns false if it is unchanged, `None` if it cannot be written.
     pub(crate) fn write(&self, path: &Path, diagnostics: &mut Diagnostics) -> Option<bool> {
         let hint = "make the output directory writable";
-        diagnostics.report(write_changed(path, self.to_text().as_bytes(), readable(), hint))
+        diagnostics.report(write_changed(path, self.to_text().as_bytes(), hint))
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         let raised = |chart: &Recorded| Recorded { version: "2.0.0".to_owned(), ..chart.clone() };
         let raised = Record { charts: vec![old.charts[0].clone(), raised(&old.charts[1])] };
         assert_eq!(raised.differences(&path), ["missing b 2.0.0", "extra b 1.0.0+2"]);
-        let write = |text: &str| write_changed(&path, text.as_bytes(), readable(), "").unwrap();
+        let write = |text: &str| write_changed(&path, text.as_bytes(), "").unwrap();
         write(&format!("{}# edited\n", old.to_text()));
         assert_eq!(old.differences(&path), [format!("stale {}", path.display())]);
         write("<<<<<<< ours\n");

@@ -3,60 +3,33 @@
 use super::Inputs;
 use super::compile::{Compiled, Hits, compile};
 use super::fetch::{Fetched, fetch_and_compile};
-use super::layout::{self, LaidOut, chart_version};
+use super::layout::{self, BuiltFiles, chart_version};
 use super::models::{self, MODELS};
 use super::release_size;
 use super::selection::{Selected, for_each_selected};
 use crate::bundle::{self, Api, Positions};
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
-use crate::deploy::Release;
 use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place, counted};
 use crate::ir::{Identity, Object, Origin, Release as Resolver, Unit, Value, map};
 use crate::kinds::is_built_in;
 use crate::lock::Locked;
-use crate::output::ChartFiles;
 use crate::passes;
 use crate::source::BundleFiles;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// The result of a build: for each chart a `C`, which [`build_with`] makes of its files.
-pub struct Build<C = ChartFiles> {
+pub struct Build<C = BuiltFiles> {
     /// The charts, in the order of the configuration; none when any bundle has an error.
     pub charts: Vec<C>,
-    /// The releases of these charts, in the same order.
-    pub releases: Vec<Release>,
     /// Entries for bundles that the lock does not have, or has with other decisions or signatures.
     pub locked: Vec<Locked>,
-    /// Upper bound of the release Secret's size for each chart, by the chart's directory.
-    pub release_bytes: BTreeMap<PathBuf, usize>,
     /// Reports of the filters and patches of each bundle.
     pub counts: Vec<String>,
 }
 
-impl<C> Build<C> {
-    /// Returns what belongs to the charts of a bundle or model.
-    fn of(charts: impl IntoIterator<Item = LaidOut>, finish: impl Fn(ChartFiles) -> C) -> Self {
-        let mut build = Build {
-            charts: Vec::new(),
-            releases: Vec::new(),
-            locked: Vec::new(),
-            release_bytes: BTreeMap::new(),
-            counts: Vec::new(),
-        };
-        for chart in charts {
-            build.release_bytes.insert(chart.files.dir.clone(), chart.release_bytes);
-            build.releases.push(chart.release);
-            build.charts.push(finish(chart.files));
-        }
-        build
-    }
-}
-
 /// A bundle or model that was built.
 struct Built<'c, C> {
-    /// Its charts, in the order of their installation.
+    /// Its charts, in the order of their installation, and what else a build has of them.
     build: Build<C>,
     /// Number of matches of each filter.
     hits: Hits,
@@ -76,7 +49,7 @@ pub fn build(inputs: &Inputs<'_>, names: &[String], diagnostics: &mut Diagnostic
 pub fn rebuild<C: Send>(
     inputs: &Inputs<'_>,
     names: &[String],
-    finish: impl Fn(ChartFiles) -> C + Sync,
+    finish: impl Fn(BuiltFiles) -> C + Sync,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<C>> {
     let start = diagnostics.mark();
@@ -91,7 +64,7 @@ pub fn rebuild<C: Send>(
 pub fn build_with<C: Send>(
     inputs: &Inputs<'_>,
     names: &[String],
-    finish: impl Fn(ChartFiles) -> C + Sync,
+    finish: impl Fn(BuiltFiles) -> C + Sync,
     diagnostics: &mut Diagnostics,
 ) -> Build<C> {
     let before = diagnostics.mark();
@@ -102,15 +75,12 @@ pub fn build_with<C: Send>(
             Selected::Model(model) => build_model(model, layout, &finish, diagnostics),
         });
 
-    let mut build = Build::of([], &finish);
+    let mut build = Build { charts: Vec::new(), locked: Vec::new(), counts: Vec::new() };
     let (mut hits, mut members, mut models) = (Hits::new(), Vec::new(), Vec::new());
     for built in all {
-        let Build { charts, releases, locked, release_bytes, counts } = built.build;
-        build.charts.extend(charts);
-        build.releases.extend(releases);
-        build.locked.extend(locked);
-        build.release_bytes.extend(release_bytes);
-        build.counts.extend(counts);
+        build.charts.extend(built.build.charts);
+        build.locked.extend(built.build.locked);
+        build.counts.extend(built.build.counts);
         hits.extend(built.hits);
         members.extend(built.member);
         models.extend(built.model);
@@ -128,7 +98,7 @@ pub fn build_with<C: Send>(
     }
     if diagnostics.has_errors_since(before) {
         // A failed build changes nothing, neither out/ nor bundles.lock.
-        return Build { counts: build.counts, ..Build::of([], &finish) };
+        return Build { charts: Vec::new(), locked: Vec::new(), counts: build.counts };
     }
     build
 }
@@ -136,7 +106,7 @@ pub fn build_with<C: Send>(
 fn build_bundle<'c, C>(
     inputs: &Inputs<'_>,
     bundle: &'c BundleConfig,
-    finish: impl Fn(ChartFiles) -> C,
+    finish: impl Fn(BuiltFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
     let Inputs { config, lock, .. } = *inputs;
@@ -178,9 +148,9 @@ fn build_bundle<'c, C>(
     let lay_out =
         |chart| layout::lay_out(chart, &bundle.name, &namespace, &bundle.depends_on, layout);
     let build = Build {
+        charts: charts.into_iter().map(lay_out).map(finish).collect(),
         locked: locked.into_iter().collect(),
         counts: counts(&bundle.name, &hits, &patched),
-        ..Build::of(charts.into_iter().map(lay_out), finish)
     };
     Some(Built { build, hits, member: Some(member), model: None })
 }
@@ -196,13 +166,13 @@ fn texts(warnings: &[Diagnostic], config: &Config, bundle: &BundleConfig) -> Vec
 fn build_model<'c, C>(
     config: &'c ServingConfig,
     layout: Layout,
-    finish: impl Fn(ChartFiles) -> C,
+    finish: impl Fn(BuiltFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
     let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
     let (unit, chart) = (compiler.chart)(config, diagnostics)?;
     let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
-    let build = Build::of([chart], finish);
+    let build = Build { charts: vec![finish(chart)], locked: Vec::new(), counts: Vec::new() };
     Some(Built { build, hits: Hits::new(), member: None, model: Some((config, unit)) })
 }
 

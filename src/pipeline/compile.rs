@@ -71,21 +71,15 @@ fn of_bundle(
 ) -> Option<Input> {
     check_package(config, &bundle, diagnostics);
     let suggested = bundle.suggested_namespace().map(str::to_owned);
-    let namespace = config
-        .namespace
-        .clone()
-        .or_else(|| suggested.clone())
-        .unwrap_or_else(|| config.name.clone());
+    let namespace = config.namespace.clone().or_else(|| suggested.clone());
+    let namespace = namespace.unwrap_or_else(|| config.name.clone());
     // README.md and NOTES.txt contain it in commands, so it must be a valid name.
     let is_suggested = suggested.as_ref() == Some(&namespace);
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
         let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
         let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
-        return diagnostics.fail(
-            Diagnostic::error(Code::InvalidName, message)
-                .at(bundle.csv.place(annotation))
-                .hint("set namespace = \"…\" for this bundle"),
-        );
+        let found = Diagnostic::error(Code::InvalidName, message).at(bundle.csv.place(annotation));
+        return diagnostics.fail(found.hint("set namespace = \"…\" for this bundle"));
     }
 
     let unit = olm::lower(&mut bundle, config, &namespace, diagnostics);
@@ -93,8 +87,11 @@ fn of_bundle(
     // Bundles hard-code the suggested namespace; with another `namespace`, passes still have to
     // find it.
     namespaces.extend(suggested.filter(|suggested| namespaces.iter().all(|own| own != suggested)));
+    let own = semver::Version::parse(&bundle.csv.version).ok();
+    let own = own.or_else(|| config.chart_version.clone());
     let context = Context {
-        crd_version: crd_version(&bundle, config),
+        // The operator's, because it is more meaningful for CRDs than the chart's.
+        crd_version: own.map_or_else(String::new, |version| version.to_string()),
         replaces_later: replaces_later(&bundle),
         ..Context::of(config, bundle.csv.version.clone(), namespaces)
     };
@@ -206,7 +203,7 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics:
         ),
     };
 
-    diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(&wanted.span).hint(hint));
+    diagnostics.error(Code::PackageMismatch, &wanted.span, message, hint);
 }
 
 /// Returns the objects that the filters of the configuration keep, as its patches change them, and the
@@ -242,14 +239,6 @@ fn filter_and_patch(
     let patched = overlay::patch(objects, patches, &release, &mut session, first, diagnostics);
     let filters = config.patches.iter().map(|patch| patch.matches.clone());
     Some((patched.objects, hits, filters.zip(patched.hits).collect()))
-}
-
-/// Returns the version for CRDs: the operator's, because it is more meaningful for CRDs than the
-/// chart's.
-fn crd_version(bundle: &Bundle, config: &BundleConfig) -> String {
-    let own = semver::Version::parse(&bundle.csv.version).ok();
-    let version = own.or_else(|| config.chart_version.clone());
-    version.map_or_else(String::new, |version| version.to_string())
 }
 
 /// Returns the latest version that the bundle replaces or skips, if it is later than the bundle's

@@ -1,7 +1,7 @@
 //! Gates against the objects of their chart: a gate on an object that is not there never opens.
 
-use crate::config::{BundleConfig, Gate};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::config::BundleConfig;
+use crate::diag::{Code, Diagnostics, listed};
 use crate::ir::{LASTING_WORKLOADS, Object, Unit, may_be_built_in_group};
 
 /// Reports gates on objects that the chart should contain, but does not.
@@ -19,22 +19,15 @@ pub(super) fn check(config: &BundleConfig, unit: &Unit, diagnostics: &mut Diagno
         let is_there = same_kind.iter().any(|object| object.name() == gate.target.name);
         let is_custom = !may_be_built_in_group(&gate.target.group);
         if !is_there && !same_kind.is_empty() && (is_custom || !has_workloads) {
-            diagnostics.push(missing(gate, &same_kind));
+            let (kind, name) = (&gate.target.kind, &gate.target.name);
+            let message = format!("the chart has no {kind}/{name}, so this gate never opens");
+            let names = same_kind.iter().map(|object| format!("`{}`", object.name()));
+            let mut names: Vec<String> = names.collect();
+            names.sort_unstable();
+            let hint = format!("use one that it has: {}", listed(&names, 5));
+            diagnostics.error(Code::GateObject, &gate.span, message, hint);
         }
     }
-}
-
-fn missing(gate: &Gate, same_kind: &[&Object]) -> Diagnostic {
-    let mut names: Vec<String> =
-        same_kind.iter().map(|object| format!("`{}`", object.name())).collect();
-    names.sort_unstable();
-    let message = format!(
-        "the chart has no {}/{}, so this gate never opens",
-        gate.target.kind, gate.target.name
-    );
-    Diagnostic::error(Code::GateObject, message)
-        .at(&gate.span)
-        .hint(format!("use one that it has: {}", crate::diag::listed(&names, 5)))
 }
 
 #[cfg(test)]

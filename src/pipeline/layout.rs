@@ -11,11 +11,15 @@ use crate::images;
 use crate::output::ChartFiles;
 use std::path::PathBuf;
 
-/// A chart, how it is installed, and an upper bound of its release Secret's size.
-pub(super) struct LaidOut {
-    pub(super) files: ChartFiles,
-    pub(super) release: Release,
-    pub(super) release_bytes: usize,
+/// A chart that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltFiles {
+    /// Its files in the output directory.
+    pub files: ChartFiles,
+    /// Its release.
+    pub release: Release,
+    /// Upper bound of the release Secret's size.
+    pub release_bytes: usize,
 }
 
 /// Moves the objects of a compiled bundle into charts, in the order of their installation.
@@ -82,7 +86,7 @@ pub(super) fn lay_out(
     namespace: &str,
     depends_on: &[String],
     layout: Layout,
-) -> LaidOut {
+) -> BuiltFiles {
     let version = chart.version.to_string();
     let dir = match layout {
         Layout::Versioned => format!("{}/{version}", chart.name),
@@ -91,7 +95,7 @@ pub(super) fn lay_out(
         Layout::Flat => chart.name.clone(),
     };
 
-    LaidOut {
+    BuiltFiles {
         files: ChartFiles { dir: PathBuf::from(&dir), version, files: chart.files },
         release: Release {
             name: chart.name,

@@ -1,6 +1,6 @@
 //! The compiler of models, which a build without the feature `serving` does not have.
 
-use crate::diag::{Code, Diagnostic, Diagnostics, Span};
+use crate::diag::{Code, Diagnostics, Span};
 use bundle2chart_compile::models::ModelCompiler;
 
 /// The compiler of `[[serving]]` and `[chart.maas]`.
@@ -18,16 +18,14 @@ pub(super) fn compiler(
 ) -> Option<&'static ModelCompiler> {
     if MODELS.is_none() {
         let message = format!("`{table}`: this build of bundle2chart has no serving charts");
-        diagnostics.push(
-            Diagnostic::error(Code::InvalidValue, message)
-                .at(span)
-                .hint("use a build with the feature `serving`, which is on by default"),
-        );
+        let hint = "use a build with the feature `serving`, which is on by default";
+        diagnostics.error(Code::InvalidValue, span, message, hint);
     }
     MODELS
 }
 
-#[cfg(all(test, not(feature = "serving")))]
+#[cfg(test)]
+#[cfg(not(feature = "serving"))]
 mod tests {
     use crate::config::Config;
     use crate::diag::{Code, Diagnostics, SourceText};

@@ -77,14 +77,6 @@ impl<'a> Operands<'a> {
         side.filter(|_| !diagnostics.has_errors_since(start))
     }
 
-    /// Returns the release namespace of a chart or package in the configuration.
-    pub fn release_namespace(&self, name: &str) -> Option<String> {
-        let config = self.config?;
-        let table = config.table_of_chart(name)?;
-        let bundle = config.bundles.iter().find(|bundle| bundle.name == table)?;
-        Some(bundle.namespace.clone().unwrap_or_else(|| bundle.name.clone()))
-    }
-
     /// Adds the CRDs that `other` has and `side` has not from the chart `NAME-crds` of the same version
     /// in the output directory: they are not removed.
     ///
@@ -102,7 +94,7 @@ impl<'a> Operands<'a> {
         let versions = versions_on_disk(self.out, &name)?;
         let Ok((dir, _)) = pick(&name, Some(&chart.version), &versions) else { return Ok(()) };
         let tree = charts::read_built(self.out, &dir)?;
-        let separate = self.chart("", &tree, Form::Directory)?;
+        let separate = self.chart(&tree, Form::Directory)?;
         for (id, crd) in separate.objects {
             if other.objects.contains_key(&id) {
                 // As for those in crds/: not a part of this release.
@@ -119,7 +111,7 @@ impl<'a> Operands<'a> {
         let path = Path::new(text);
         let located = |found| charts::located(text, found);
         if let Some((tree, form)) = chart::chart_at(path).map_err(located)? {
-            return self.chart("", &tree, form).map(Some).map_err(located);
+            return self.chart(&tree, form).map(Some).map_err(located);
         }
         let chart = ChartName::parse(text, self.out);
         // The name is joined to a path: `..` and `/` would lead out of the output directory.
@@ -157,8 +149,8 @@ impl<'a> Operands<'a> {
     fn built(&self, chart: ChartName<'_>) -> Result<Side, Fatal> {
         let versions = versions_on_disk(self.out, chart.name)?;
         let (dir, _) = pick(chart.name, chart.version, &versions)?;
-        let side = charts::read_built(self.out, &dir)
-            .and_then(|tree| self.chart("", &tree, Form::Directory));
+        let side =
+            charts::read_built(self.out, &dir).and_then(|tree| self.chart(&tree, Form::Directory));
         side.map_err(|found| charts::located(&self.out.join(dir).display().to_string(), found))
     }
 
@@ -184,8 +176,9 @@ impl<'a> Operands<'a> {
 
         let (path, version) = pick(name, version, &versions_in(&tree, name))?;
         let label = format!("{name} {version} at {revision}");
-        let side = self.chart(&label, &charts::below(tree, &path), Form::Directory);
-        side.map(Some).map_err(|found| charts::located(&format!("{revision}:{path}"), found))
+        let side = self.chart(&charts::below(tree, &path), Form::Directory);
+        side.map(|side| Some(Side { label, ..side }))
+            .map_err(|found| charts::located(&format!("{revision}:{path}"), found))
     }
 }
 

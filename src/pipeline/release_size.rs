@@ -43,31 +43,23 @@ pub(super) fn check(
 
     let hint = hint(largest, config, compile);
     for chart in large {
-        diagnostics.push(finding(chart).at(&config.span).hint(&hint));
+        let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
+        let share = chart::release_percent(bytes);
+        let without = match chart.is_without_examples {
+            true => format!(", without `{}` in Chart.yaml", chart::CRDS_EXAMPLES),
+            false => String::new(),
+        };
+        let takes = format!(
+            "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
+                Kubernetes allows{without}"
+        );
+        let found = match bytes > limit {
+            true => Diagnostic::error(Code::ReleaseSize, takes + ": Helm cannot install it"),
+            false => Diagnostic::warning(Code::ReleaseSize, takes),
+        };
+        diagnostics.push(found.at(&config.span).hint(&hint));
     }
 }
-
-fn finding(chart: &Chart) -> Diagnostic {
-    let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
-    let share = chart::release_percent(bytes);
-    let without = if chart.is_without_examples {
-        format!(", without `{}` in Chart.yaml", chart::CRDS_EXAMPLES)
-    } else {
-        String::new()
-    };
-    let takes = format!(
-        "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
-            Kubernetes allows{without}"
-    );
-    if bytes > limit {
-        Diagnostic::error(Code::ReleaseSize, format!("{takes}: Helm cannot install it"))
-    } else {
-        Diagnostic::warning(Code::ReleaseSize, takes)
-    }
-}
-
-/// Least reduction in bytes that a hint lists.
-const WORTHWHILE: usize = 4 << 10;
 
 /// Returns a hint with the settings with which the release fits, else with those that reduce its size, and
 /// the resulting percentages.
@@ -104,15 +96,11 @@ fn hint(
             .map(|chart| format!("{} {}", chart.name, chart::release_share(chart.release_bytes)))
             .collect();
         let shares = shares.join(", ");
-        let saved = largest.saturating_sub(most);
         // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
             fitting.push(written);
         } else if chart::release_percent(most) < chart::release_percent(largest) {
             smaller.push(format!("{written} ({shares})"));
-        } else if saved >= WORTHWHILE {
-            // Rounded, it is the same share.
-            smaller.push(format!("{written} ({shares}, {} KiB less)", saved >> 10));
         }
     }
 

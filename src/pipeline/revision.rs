@@ -48,11 +48,11 @@ pub fn chart_pairs(
         .iter()
         .filter_map(|path| path.strip_suffix("/Chart.yaml")?.split('/').next())
         .collect();
-    let mut old = BTreeMap::new();
     let built = built_versions(old_config.as_ref(), &old_lock);
-    for name in chart_names {
-        old.insert(name.to_owned(), operand(name, &versions_in_paths(&paths, name), &built));
-    }
+    let old = chart_names
+        .into_iter()
+        .map(|name| (name.to_owned(), operand(name, &versions_in_paths(&paths, name), &built)));
+    let mut old: BTreeMap<String, String> = old.collect();
     if old.is_empty() {
         let locked = old_lock.bundles.iter().map(|entry| entry.name.clone());
         old.extend(locked.map(|name| (name.clone(), name)));
@@ -75,16 +75,20 @@ pub fn chart_pairs(
     Ok(names.into_iter().map(pair).collect())
 }
 
+/// Returns a file at a revision; `None` if it was not committed.
+fn file_at(path: &Path, revision: &str) -> Option<SourceText> {
+    let name = path.file_name()?.to_str()?;
+    let tree = charts::read_revision(folder_of(path), revision, name).ok()?;
+    let text = String::from_utf8_lossy(tree.get(name)?).into_owned();
+    Some(SourceText { name: format!("{name} at {revision}"), text })
+}
+
 /// Returns the configuration at the revision, if it was committed and is valid.
 fn config_at(config_path: &Path, revision: &str) -> Option<Config> {
-    let name = config_path.file_name()?.to_str()?;
-    let folder = folder_of(config_path);
-    let tree = charts::read_revision(folder, revision, name).ok()?;
+    let source = Arc::new(file_at(config_path, revision)?);
     // Errors are ignored: the old file only tells which version was built, and cannot be
     // mended.
-    let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
-    let source = SourceText { name: format!("{name} at {revision}"), text };
-    Config::parse(&Arc::new(source), folder, &mut Diagnostics::new())
+    Config::parse(&source, folder_of(config_path), &mut Diagnostics::new())
 }
 
 /// Returns the lock file at a revision; `None` if it was not committed.
@@ -92,11 +96,8 @@ fn config_at(config_path: &Path, revision: &str) -> Option<Config> {
 /// # Errors
 /// Fails if it cannot be parsed.
 pub(super) fn lock_at(lock: &Path, revision: &str) -> Result<Option<Lock>, Fatal> {
-    let Some(file) = lock.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
-    let Ok(tree) = charts::read_revision(folder_of(lock), revision, file) else { return Ok(None) };
-    let Some(text) = tree.get(file) else { return Ok(None) };
-    let text = String::from_utf8_lossy(text).into_owned();
-    lock::parse(format!("{file} at {revision}"), text).map(Some)
+    let file = file_at(lock, revision);
+    file.map(|SourceText { name, text }| lock::parse(name, text)).transpose()
 }
 
 /// Returns the chart version of each bundle that the configuration or the lock file names.

@@ -18,9 +18,43 @@ const WATCH: &str = "bundle2chart/watch: ";
 /// Returns a warning if the CRDs of a chart move: compares with the previous version in the output
 /// directory, or with the version that is replaced. Charts that cannot be read are ignored.
 pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
-    let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
-    let (dir, before) = previous(out, chart, |folder| placement(&chart_yaml(folder)?))?;
-    (before != now).then(|| warning(out, chart, &dir, before, now))
+    let now = CrdPlacement::named(&annotation(chart.files.get("Chart.yaml")?, CRDS)?)?;
+    let (dir, before) = previous(out, chart, CRDS)?;
+    let before = CrdPlacement::named(&before)?;
+    if before == now {
+        return None;
+    }
+
+    let (from, to) = (before.as_str(), now.as_str());
+    let hint = match (templates(before), templates(now)) {
+        (false, true) => format!(
+            "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
+                CRDs that no release owns; or keep crds = \"{from}\""
+        ),
+        (true, false) => format!(
+            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
+                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
+                upgrades them; or keep crds = \"{from}\""
+        ),
+        (true, true) => "install or upgrade the release that has the CRDs now with \
+            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
+            adopt them without it"
+            .to_owned(),
+        (false, false) => {
+            "if you replace the CRDs with kubectl, use the new path; nothing changes \
+            in a cluster, because Helm installs both the same way"
+                .to_owned()
+        }
+    };
+
+    let effect = match templates(before) || templates(now) {
+        true => ": a breaking change for existing releases",
+        false => "",
+    };
+    let (name, dir) = (chart.name(), dir.display());
+    let message = format!("the CRDs of `{name}` move from `{from}` ({dir}) to `{to}`{effect}");
+    let place = out.join(&chart.dir).join("Chart.yaml").display().to_string();
+    Some(Diagnostic::warning(Code::CrdsMoved, message).at(Place::file(place)).hint(hint))
 }
 
 /// Returns an error if the operator of a chart would watch other namespaces than in the previous
@@ -34,20 +68,18 @@ pub fn watch_changed(
     let is_of = |bundle: &&BundleConfig| bundle.name == chart.name() && bundle.watch().is_none();
     let bundle = bundles.iter().find(is_of)?;
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
-    let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
-
     // A chart of the same version has the user's decision already.
-    let own = read(&out.join(&chart.dir)).map(|before| (chart.dir.clone(), before));
-    let (dir, before) = own.or_else(|| previous(out, chart, read))?;
-    (before != now).then(|| watch_error(bundle, &out.join(dir), &before, &now))
-}
+    let own = recorded(&out.join(&chart.dir), WATCH).map(|before| (chart.dir.clone(), before));
+    let (dir, before) = own.or_else(|| previous(out, chart, WATCH))?;
+    if before == now {
+        return None;
+    }
 
-fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
     let toml = |text: &str| Watch::of_annotation(text).to_toml();
-    let (effect, keep) = match now {
+    let (effect, keep) = match now.as_str() {
         "all" => (
             "its Roles become ClusterRoles for all namespaces",
-            format!("watch = {} to keep it, or ", toml(before)),
+            format!("watch = {} to keep it, or ", toml(&before)),
         ),
         _ => ("custom resources in other namespaces are no longer reconciled", String::new()),
     };
@@ -55,61 +87,11 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
         "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
             modes changed: {effect}",
         bundle.name,
-        chart.display(),
+        out.join(dir).display(),
     );
 
-    Diagnostic::error(Code::WatchChanged, message)
-        .at(&bundle.span)
-        .hint(format!("write {keep}watch = {} to accept", toml(now)))
-}
-
-fn warning(
-    out: &Path,
-    chart: &ChartFiles,
-    dir: &Path,
-    before: CrdPlacement,
-    now: CrdPlacement,
-) -> Diagnostic {
-    let name = chart.name();
-    let hint = match (templates(before), templates(now)) {
-        (false, true) => format!(
-            "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
-                CRDs that no release owns; or keep crds = \"{}\"",
-            before.as_str()
-        ),
-        (true, false) => format!(
-            "from now on, replace the CRDs with kubectl before each upgrade: the upgrade keeps \
-                them in the cluster (`helm.sh/resource-policy: keep`), but Helm no longer \
-                upgrades them; or keep crds = \"{}\"",
-            before.as_str()
-        ),
-        (true, true) => "install or upgrade the release that has the CRDs now with \
-            `--take-ownership`: the other release leaves them in the cluster, and Helm does not \
-            adopt them without it"
-            .to_owned(),
-        (false, false) => {
-            "if you replace the CRDs with kubectl, use the new path; nothing changes \
-            in a cluster, because Helm installs both the same way"
-                .to_owned()
-        }
-    };
-
-    Diagnostic::warning(
-        Code::CrdsMoved,
-        format!(
-            "the CRDs of `{name}` move from `{}` ({}) to `{}`{}",
-            before.as_str(),
-            dir.display(),
-            now.as_str(),
-            if templates(before) || templates(now) {
-                ": a breaking change for existing releases"
-            } else {
-                ""
-            }
-        ),
-    )
-    .at(Place::file(out.join(&chart.dir).join("Chart.yaml").display().to_string()))
-    .hint(hint)
+    let hint = format!("write {keep}watch = {} to accept", toml(&now));
+    Some(Diagnostic::error(Code::WatchChanged, message).at(&bundle.span).hint(hint))
 }
 
 /// Returns true if the CRDs are objects of a release.
@@ -117,30 +99,22 @@ fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
 
-/// Reads the newest version of the chart that is older than this one, else the replaced chart.
-fn previous<T>(
-    root: &Path,
-    chart: &ChartFiles,
-    read: impl Fn(&Path) -> Option<T>,
-) -> Option<(PathBuf, T)> {
+/// Returns the directory of the newest version of the chart that is older than this one, else of the
+/// replaced chart, and its annotation.
+fn previous(root: &Path, chart: &ChartFiles, key: &str) -> Option<(PathBuf, String)> {
     // The newest of the older ones is what is installed, most likely.
     let older = chart_versions::older(root, &chart.dir, &chart.version).ok()?.into_iter();
     let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
-    dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
+    dirs.find_map(|dir| Some((dir.clone(), recorded(&root.join(dir), key)?)))
 }
 
-/// Returns Chart.yaml of a generated chart.
-fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
+/// Returns an annotation of a generated chart.
+fn recorded(folder: &Path, key: &str) -> Option<String> {
     // Charts of others have no such annotations, or mean something else.
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;
     let file = folder.join("Chart.yaml");
     let is_file = fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
-    is_file.then(|| regular_file::read(&file, LONGEST).ok()).flatten()
-}
-
-/// Returns the placement of the CRDs that a generated Chart.yaml records.
-fn placement(chart: &[u8]) -> Option<CrdPlacement> {
-    CrdPlacement::named(&annotation(chart, CRDS)?)
+    annotation(&regular_file::read(&file, LONGEST).ok().filter(|_| is_file)?, key)
 }
 
 /// Returns an annotation of our own Chart.yaml: one line, as this crate writes it.

@@ -5,7 +5,7 @@ use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render::{self, markdown::Limit};
 use crate::diff::summary::Summary;
-use crate::diff::{self, ChangeSet, Options};
+use crate::diff::{self, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
 use crate::output::chart_versions::older;
@@ -28,6 +28,8 @@ pub struct BuiltChart {
     pub crds: usize,
     /// Bytes of all files but UPGRADE.md.
     pub bytes: usize,
+    /// Upper bound of the release Secret's size.
+    pub release_bytes: usize,
     /// The upgrade from the version before it.
     pub upgrade: Option<Upgrade>,
 }
@@ -50,12 +52,6 @@ const MOST_LINES: usize = 120;
 const MARK: &str = "<!-- bundle2chart upgrade from ";
 
 impl Upgrade {
-    fn new(from: String, set: &ChangeSet) -> Self {
-        let summary = Summary::of(set);
-        let screen = render::markdown::first_screen(set, &summary);
-        Upgrade { from, counts: summary.counts, screen }
-    }
-
     /// Returns the last line of UPGRADE.md.
     fn mark(&self) -> String {
         let [breaking, risky, info] = self.counts;
@@ -88,7 +84,7 @@ impl fmt::Display for Upgrade {
 
 impl BuiltChart {
     /// Returns the facts of a chart for reports.
-    pub fn new(chart: &ChartFiles, upgrade: Option<Upgrade>) -> Self {
+    pub fn new(chart: &ChartFiles, release_bytes: usize, upgrade: Option<Upgrade>) -> Self {
         let (templates, crds) = chart.counts();
         let files = chart.files.iter().filter(|(path, _)| *path != UPGRADE_REPORT);
         BuiltChart {
@@ -97,6 +93,7 @@ impl BuiltChart {
             templates,
             crds,
             bytes: files.map(|(_, content)| content.len()).sum(),
+            release_bytes,
             upgrade,
         }
     }
@@ -165,28 +162,24 @@ impl<'a> Upgrades<'a> {
         if !folder.join(FILE_NAME).is_file() {
             return Ok(None);
         }
-        let current = charts::read_folder(&folder)?;
+        let mut old = charts::read_folder(&folder)?;
         // Compared with HEAD first, a second build before the commit would rewrite the report.
-        if let Some(kept) = kept(&current, chart) {
+        if let Some(kept) = kept(&old, chart) {
             return Ok(kept);
         }
 
         let dir = chart.dir.to_str().unwrap_or_default();
         let committed = charts::read_revision(self.operands.out, "HEAD", dir).ok();
         let committed = committed.map(|tree| charts::below(tree, dir));
-        let committed = committed.filter(|tree| tree.contains_key(FILE_NAME));
-        let old = match committed {
-            Some(committed) => match kept(&committed, chart) {
-                Some(kept) => return Ok(kept),
-                None => committed,
-            },
-            None => current,
-        };
-        match Identity::of(&old) {
-            Ok(identity) => self.compared(identity.version, &old, chart).map(Some),
-            // A Chart.yaml without name and version is no chart of ours.
-            Err(_) => Ok(None),
+        if let Some(committed) = committed.filter(|tree| tree.contains_key(FILE_NAME)) {
+            if let Some(kept) = kept(&committed, chart) {
+                return Ok(kept);
+            }
+            old = committed;
         }
+        // A Chart.yaml without name and version is no chart of ours.
+        let Ok(identity) = Identity::of(&old) else { return Ok(None) };
+        self.compared(identity.version, &old, chart).map(Some)
     }
 
     fn compared(
@@ -195,11 +188,13 @@ impl<'a> Upgrades<'a> {
         old: &ChartTree,
         chart: &ChartFiles,
     ) -> Result<Reported, Fatal> {
-        let old = self.operands.chart("", old, Form::Directory)?;
-        let new = self.operands.chart("", &chart.files, Form::Directory)?;
+        let old = self.operands.chart(old, Form::Directory)?;
+        let new = self.operands.chart(&chart.files, Form::Directory)?;
         let set = diff::compare(old, new, &self.options);
 
-        let upgrade = Upgrade::new(from, &set);
+        let summary = Summary::of(&set);
+        let screen = render::markdown::first_screen(&set, &summary);
+        let upgrade = Upgrade { from, counts: summary.counts, screen };
         let mark = upgrade.mark();
         // The mark must be complete, or the next build could not read it.
         let limit = Limit {

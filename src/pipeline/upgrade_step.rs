@@ -32,12 +32,10 @@ pub(super) fn source(
     };
     let at_once = latest || unchanged.is_none();
     let installed = Installed::of(&entry.csv, &entry.csv_version);
-    let mut found = Diagnostics::new();
-    let Some(upgrades) = catalog::upgrades(wanted, sources, &installed, &mut found) else {
-        diagnostics.append(found);
-        return None;
-    };
+    let start = diagnostics.mark();
+    let upgrades = catalog::upgrades(wanted, sources, &installed, diagnostics)?;
     // The catalog's own findings are reported when the bundle is selected.
+    diagnostics.retain_since(start, |_| false);
     let step = required_step(wanted, &upgrades, &entry.csv_version, at_once, diagnostics);
     let source = step.map(|step| catalog::select_step(wanted, &upgrades.channel, step));
     Some(source.map_or_else(|| config.source.clone(), Source::Catalog))
@@ -56,10 +54,9 @@ fn required_step<'u>(
     let Some(path) = &upgrades.path else {
         let message =
             format!("no upgrade path from {from} to {selected} in the channel `{channel}`");
-        diagnostics.push(Diagnostic::warning(Code::UpgradePath, message).at(place()).hint(
-            "read the operator's release notes before you install it: OLM would not upgrade",
-        ));
-        return None;
+        let hint = "read the operator's release notes before you install it: OLM would not upgrade";
+        let found = Diagnostic::warning(Code::UpgradePath, message);
+        return diagnostics.fail(found.at(place()).hint(hint));
     };
     let (first, rest) = path.split_first()?;
     let fits = wanted.version.as_ref().is_none_or(|version| match &version.request {

@@ -19,12 +19,8 @@ use crate::pipeline::{self, Inputs};
 /// The result of comparing a chart with the one that was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verification {
-    /// The chart as the user wrote it.
-    pub chart: String,
-    /// Name of the chart.
-    pub name: String,
-    /// Version of the chart.
-    pub version: String,
+    /// The chart.
+    pub subject: Subject,
     /// Digest of the package of the compiled chart.
     pub package: String,
     /// The differences: files by path, then the archive and the manifest as a whole.
@@ -49,7 +45,7 @@ pub(crate) fn verify(
     table: &str,
     diagnostics: &mut Diagnostics,
 ) -> Option<Verification> {
-    let charts = pipeline::rebuild(inputs, &[table.to_owned()], |chart| chart, diagnostics)?;
+    let charts = pipeline::rebuild(inputs, &[table.to_owned()], |chart| chart.files, diagnostics)?;
     let (name, version) = (&subject.name, &subject.version);
     let compiled = charts.iter().find(|chart| chart.name() == name);
     let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
@@ -57,16 +53,16 @@ pub(crate) fn verify(
     };
 
     // Packaged as `package` does it, so that the digests are those of charts.lock.
-    let ChartFiles { dir, version, files } = compiled;
-    let package = package::package(name, version, dir, files, diagnostics)?;
-    let mut differences = comparison::files(files, &subject.files);
-    differences.extend(subject.other_bytes(&package, differences.is_empty()));
+    let package = package::package(compiled, &compiled.dir, diagnostics)?;
+    let mut differences = comparison::files(&compiled.files, &subject.files);
+    // Otherwise other bytes have a reason already.
+    if differences.is_empty() {
+        differences.extend(subject.other_bytes(&package));
+    }
     let reasons = subject.reasons(&differences);
     Some(Verification {
-        chart: subject.shown,
-        name: subject.name,
-        version: subject.version,
         package: package.artifact.layer_digest().to_owned(),
+        subject,
         differences,
         reasons,
     })

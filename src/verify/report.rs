@@ -1,12 +1,13 @@
 //! The report of a verification: text, and JSON for bots.
 
-use super::{Difference, Verification};
+use super::{Difference, Subject, Verification};
 use crate::escape::{self, Lines};
 use serde_json::{Value as Json, json};
 
 /// Returns the report as text: one line for a chart that is the same.
 pub(crate) fn text(verification: &Verification) -> Lines {
-    let Verification { chart, name, version, package, differences, reasons } = verification;
+    let Verification { subject, package, differences, reasons } = verification;
+    let Subject { shown: chart, name, version, .. } = subject;
     let tool = concat!("bundle2chart ", env!("CARGO_PKG_VERSION"));
     let inputs = "bundles.toml and bundles.lock";
     if verification.is_same() {
@@ -39,11 +40,11 @@ pub(crate) fn text(verification: &Verification) -> Lines {
 /// Returns the report as JSON: keys are only added, and never change their meaning. Facts that are
 /// not known are `null`.
 pub(crate) fn json(verification: &Verification) -> String {
-    let Verification { chart, name, version, package, differences, reasons } = verification;
+    let Verification { subject, package, differences, reasons } = verification;
     let document = json!({
-        "chart": chart,
-        "name": name,
-        "version": version,
+        "chart": subject.shown,
+        "name": subject.name,
+        "version": subject.version,
         "verified": verification.is_same(),
         "bundle2chart": env!("CARGO_PKG_VERSION"),
         "package": package,

@@ -58,12 +58,12 @@ impl Subject {
         let (files, form) = if argument.starts_with(SCHEME) {
             in_registry(argument, sources, diagnostics)?
         } else if charts::is_chart(path) {
-            diagnostics.report(in_directory(path, read(path, out)))?
+            diagnostics.report(in_directory(path, out))?
         } else if path.is_file() {
             diagnostics.report(in_archive(path, argument))?
         } else {
-            let chart = package::chart_in(out, argument, diagnostics)?;
-            diagnostics.report(in_directory(&chart.path, chart.read()))?
+            let folder = package::chart_in(out, argument, diagnostics)?;
+            diagnostics.report(in_directory(&folder, out))?
         };
 
         let identity = Identity::of(&files).map_err(|why| {
@@ -90,21 +90,15 @@ impl Subject {
             let names: Vec<&str> = config.tables().map(|(name, _)| name).collect();
             let name = self.name.escape_debug();
             let message = format!("the configuration builds no chart `{name}`");
-            diagnostics.push(
-                Diagnostic::error(Code::ChartNotFound, message)
-                    .hint(suggest::hint(&self.name, &names, "charts")),
-            );
+            let hint = suggest::hint(&self.name, &names, "charts");
+            diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
         }
         found
     }
 
-    /// Returns the difference of the archive, or else of the manifest, as a whole. `same_files` says that no
-    /// file differs, else other bytes have a reason already.
-    pub(super) fn other_bytes(&self, package: &Package, same_files: bool) -> Option<Difference> {
+    /// Returns the difference of the archive, or else of the manifest, as a whole.
+    pub(super) fn other_bytes(&self, package: &Package) -> Option<Difference> {
         let Form::Archive { archive, manifest } = &self.form else { return None };
-        if !same_files {
-            return None;
-        }
         let artifact = &package.artifact;
         if *archive != package.archive {
             let found = digest_of(archive);
@@ -192,23 +186,16 @@ impl Form {
     }
 }
 
-/// Reads the files of a chart directory. One in the output directory is the chart of its path.
-fn read(folder: &Path, out: &Path) -> Result<ChartTree, Fatal> {
+/// Returns the files of a package of a chart directory, and its ownership file. A directory in the output
+/// directory has the chart of its path.
+fn in_directory(folder: &Path, out: &Path) -> Result<(ChartTree, Form), Fatal> {
     // Canonical, because both may be written with `..` or lead through links.
     let inside = folder.canonicalize().ok().zip(out.canonicalize().ok());
     let dir = inside.as_ref().and_then(|(folder, out)| folder.strip_prefix(out).ok()?.to_str());
-    match dir {
-        Some(dir) => charts::read_built(out, dir),
-        None => charts::read_folder(folder),
-    }
-}
-
-/// Returns the files of a package of the directory, and its ownership file.
-fn in_directory(
-    folder: &Path,
-    files: Result<ChartTree, Fatal>,
-) -> Result<(ChartTree, Form), Fatal> {
-    let mut files = files?;
+    let mut files = match dir {
+        Some(dir) => charts::read_built(out, dir)?,
+        None => charts::read_folder(folder)?,
+    };
     files.remove(FILE_NAME);
     files.remove(UPGRADE_REPORT);
     let ownership = match Ownership::read(folder)? {

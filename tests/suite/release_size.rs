@@ -11,7 +11,7 @@ use bundle2chart::config::{Config, CrdPlacement, Layout, Operands, Overlay, Over
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::Phase;
 use bundle2chart::lock::Lock;
-use bundle2chart::output::{self, Mode};
+use bundle2chart::output::{self, ChartFiles, Mode};
 use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{Access, SourceResolver};
 use serde_json::{Value as Json, json};
@@ -170,9 +170,11 @@ fn is_what_helm_stores() {
         assert!(!built.charts.is_empty(), "{diagnostics:?}");
         let what = format!("{bundle} with {crds:?}, stripped: {strip}");
         let out = temporary.path().join(what.replace(['/', ' '], "-"));
-        output::write(&out, &built.charts, None, Mode::Write { replace: false }, &mut diagnostics)
+        let charts: Vec<ChartFiles> = built.charts.iter().map(|it| it.files.clone()).collect();
+        output::write(&out, &charts, None, Mode::Write { replace: false }, &mut diagnostics)
             .expect("an empty folder takes every chart");
-        let computed = built.release_bytes[Path::new(bundle)];
+        let chart = built.charts.iter().find(|it| it.files.dir == Path::new(bundle));
+        let computed = chart.expect("the chart").release_bytes;
         // The size of a large chart does not depend on the version of Helm.
         let newest = &helms[..1];
         let tried = if bundle == "mesh-operator" && !strip { newest } else { &helms[..] };

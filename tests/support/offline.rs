@@ -15,5 +15,6 @@ pub(crate) fn build(config: &Config, names: &[&str]) -> (Vec<ChartFiles>, Diagno
     let lock = Lock::default();
     let inputs = Inputs { config, sources: &sources, lock: &lock, jobs: 2 };
     let built = pipeline::build(&inputs, &names, &mut diagnostics);
-    (built.charts, diagnostics)
+    let charts = built.charts.into_iter().map(|chart| chart.files);
+    (charts.collect(), diagnostics)
 }

@@ -12,7 +12,7 @@ fn migrated(files: &[&str]) -> (Option<String>, String) {
     let name =
         |(at, text): (usize, &&str)| (format!("cluster-{at}.yaml"), text.as_bytes().to_vec());
     let files: Vec<(String, Vec<u8>)> = files.iter().enumerate().map(name).collect();
-    let catalogs = BTreeMap::from([("known".to_owned(), CATALOG.to_owned())]);
+    let catalogs = [("known".to_owned(), CATALOG.to_owned())];
     let installed = Installed { file: "cluster", files: &files, catalogs: &catalogs };
     let mut diagnostics = Diagnostics::new();
     let added = subscriptions(&installed, &path, &mut diagnostics);

@@ -26,7 +26,7 @@ fn started(out: &Path, exchange: Exchange) -> (Lock, Stage) {
 
 fn put(stage: &Stage, chart: &ChartFiles) {
     let files = OwnedFiles::of_chart(chart);
-    stage.write(CHARTS, &files, &Inspection::of(&stage.out, &files).unwrap()).unwrap();
+    stage.write(&files, &Inspection::of(&stage.out, &files).unwrap()).unwrap();
 }
 
 /// Builds one chart from the start to the end.
@@ -233,7 +233,7 @@ fn files_that_cannot_be_linked_are_written() {
     let wanted = OwnedFiles::of_chart(&chart);
     let found = Inspection::of(&out, &wanted).unwrap();
     fs::remove_file(out.join(CHART).join("a")).unwrap();
-    stage.write(CHARTS, &wanted, &found).unwrap();
+    stage.write(&wanted, &found).unwrap();
     assert_eq!(files(&out.join(STAGE).join(CHARTS).join(CHART)).len(), 3);
 }
 

@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests write manifests")]
 
 use super::*;
+use crate::deploy::Release;
 use crate::diag::Code;
 use crate::lock::Lock;
 use crate::pipeline::samples::{config, write_bundle};
@@ -51,12 +52,12 @@ fn a_build_has_the_charts_of_all_bundles_in_their_order() {
     write_bundle(home.path());
     let text = tables(&home.path().display().to_string());
     let (build, codes) = built(&text, &[]);
-    let dirs: Vec<PathBuf> = build.charts.iter().map(|chart| chart.dir.clone()).collect();
-    assert_eq!(dirs, ["lamp/1.2.3", "other/1.2.3"].map(PathBuf::from));
-    let sizes = build.release_bytes.iter();
-    assert!(sizes.map(|(dir, bytes)| (dir, *bytes > 0)).eq(dirs.iter().map(|dir| (dir, true))));
+    let dirs: Vec<&str> =
+        build.charts.iter().map(|chart| chart.files.dir.to_str().unwrap()).collect();
+    assert_eq!(dirs, ["lamp/1.2.3", "other/1.2.3"]);
+    assert!(build.charts.iter().all(|chart| chart.release_bytes > 0));
     let release = |at: usize| {
-        let Release { name, bundle, namespace, dir, depends_on, .. } = &build.releases[at];
+        let Release { name, bundle, namespace, dir, depends_on, .. } = &build.charts[at].release;
         let texts = [name, bundle, namespace, dir].map(String::as_str);
         (texts, depends_on.concat())
     };
@@ -88,10 +89,10 @@ fn a_build_with_an_error_has_no_charts() {
     let good = home.path().join("bundle").display().to_string();
     let text = tables(&good).replacen(&good, &home.path().display().to_string(), 1);
     let (build, codes) = built(&text, &[]);
-    assert!(build.charts.is_empty() && build.releases.is_empty() && build.locked.is_empty());
+    assert!(build.charts.is_empty() && build.locked.is_empty());
     assert!(!codes.contains(&Code::UnusedSetting), "{codes:?}");
     let (some, _) = built(&text, &["other"]);
-    assert_eq!((some.charts.len(), some.releases.len()), (1, 1));
+    assert_eq!(some.charts.len(), 1);
     let (none, codes) = built(&text, &["other", "nothing"]);
     assert_eq!((none.charts.len(), codes), (0, vec![Code::UnknownBundle]));
 }

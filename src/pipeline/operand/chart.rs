@@ -16,12 +16,12 @@ use std::path::Path;
 const MOST_VALUES: usize = 2_000_000;
 
 impl Operands<'_> {
-    /// Returns the objects of a chart as a side; an empty `label` becomes its name and version.
-    /// `form` is the form in which Helm reads the files.
+    /// Returns the objects of a chart as a side, whose label is the chart's name and version. `form` is the
+    /// form in which Helm reads the files.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
-    pub fn chart(&self, label: &str, tree: &ChartTree, form: Form) -> Result<Side, Fatal> {
+    pub fn chart(&self, tree: &ChartTree, form: Form) -> Result<Side, Fatal> {
         let file = |name: &str| -> Result<Json, Fatal> {
             let Some(content) = tree.get(name) else { return Ok(Json::Null) };
             Ok(documents(name, content)?.into_iter().next().unwrap_or(Json::Null))
@@ -43,12 +43,8 @@ impl Operands<'_> {
         let package = annotation("package").unwrap_or_default();
         let bundle = bundle_facts(annotation);
         let name = text("name");
-        let generated = render_generated(tree, self.namespace, &values).and_then(|manifests| {
-            let manifests = manifests.iter().map(|Manifest { path, is_in_crds_folder, text }| {
-                (*is_in_crds_folder, path.as_str(), text.as_str())
-            });
-            objects_of(manifests, MOST_VALUES).ok()
-        });
+        let generated = render_generated(tree, self.namespace, &values);
+        let generated = generated.and_then(|manifests| objects_of(manifests, MOST_VALUES).ok());
         let follows_namespace = generated.is_some();
         let rendered = match generated {
             Some(objects) => objects,
@@ -87,10 +83,7 @@ impl Operands<'_> {
             objects.push(object);
         }
 
-        let label = match label {
-            "" => format!("{} {}", facts.name, facts.version),
-            label => label.to_owned(),
-        };
+        let label = format!("{} {}", facts.name, facts.version);
         let operator_version = facts.app_version.clone();
         let side = Side::new(label, objects, self.namespace, Some(facts));
 
@@ -106,7 +99,11 @@ impl Operands<'_> {
         let manifests = text.split("\n---\n# Source: ").skip(1).map(|part| {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
-            (is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder)), path, content)
+            Manifest {
+                is_in_crds_folder: is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder)),
+                path: path.to_owned(),
+                text: content.to_owned(),
+            }
         });
         objects_of(manifests, MOST_VALUES)
     }
@@ -162,26 +159,25 @@ pub(super) fn chart_at(path: &Path) -> Result<Option<(ChartTree, Form)>, Fatal> 
 /// An object, its placement and its file in the chart.
 type Rendered = (Placement, String, Json);
 
-/// Returns the objects of manifests; each of these is in a `crds/` directory or not, and has a path and
-/// a text.
+/// Returns the objects of manifests.
 ///
 /// # Errors
 /// When a manifest has something else, or they have more than `most_values` values.
-fn objects_of<'m>(
-    manifests: impl IntoIterator<Item = (bool, &'m str, &'m str)>,
+fn objects_of(
+    manifests: impl IntoIterator<Item = Manifest>,
     most_values: usize,
 ) -> Result<Vec<Rendered>, Fatal> {
     let (mut objects, mut values) = (Vec::new(), 0);
-    for (is_in_crds_folder, path, text) in manifests {
+    for Manifest { is_in_crds_folder, path, text } in manifests {
         let placement = if is_in_crds_folder { Placement::Crds } else { Placement::Templates };
         let refused = |why: &str| -> Fatal {
             Diagnostic::error(Code::ChartUnreadable, format!("`{path}` {why}"))
-                .at(Place::file(path))
+                .at(Place::file(&path))
                 .hint("check the rendered template: no cluster accepts it")
                 .into()
         };
 
-        for document in documents(path, text.as_bytes())? {
+        for document in documents(&path, text.as_bytes())? {
             if !["apiVersion", "kind"].iter().all(|key| document[key].is_string()) {
                 let why = "renders a document that is no object with `apiVersion` and `kind`";
                 return Err(refused(why));
@@ -192,7 +188,7 @@ fn objects_of<'m>(
                 return Err(refused(&why));
             }
             let found = flatten(document).into_iter();
-            objects.extend(found.map(|object| (placement, path.to_owned(), object)));
+            objects.extend(found.map(|object| (placement, path.clone(), object)));
         }
     }
     Ok(objects)

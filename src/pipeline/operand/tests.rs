@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::lock::Lock;
-use crate::output::{Mode, write};
+use crate::output::{ChartFiles, Mode, write};
 use crate::pipeline::samples::{LAMP, config, write_bundle};
 use crate::pipeline::{Inputs, build};
 use crate::source::Access;
@@ -62,7 +62,8 @@ fn build_into(out: &Path, config: &Config) {
     let inputs = Inputs { config, sources: &sources, lock: &lock, jobs: 1 };
     let mut found = Diagnostics::new();
     let built = build(&inputs, &[], &mut found);
-    write(out, &built.charts, None, Mode::Write { replace: true }, &mut found).unwrap();
+    let charts: Vec<ChartFiles> = built.charts.into_iter().map(|chart| chart.files).collect();
+    write(out, &charts, None, Mode::Write { replace: true }, &mut found).unwrap();
 }
 
 #[test]

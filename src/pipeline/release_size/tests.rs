@@ -55,32 +55,7 @@ fn hints_list_the_settings_that_help() {
             reduce("crds = \"subchart\" (lamps ≤ 80 %, lamps-crds < 80 %)"),
         ),
         // The same percentage, rounded.
-        (
-            "",
-            |crds, strip| {
-                let saved = usize::from(strip) * 9_500 + usize::from(crds.is_some()) * 500;
-                vec![("lamps", 1_363_000 - saved)]
-            },
-            reduce(
-                "strip-descriptions = true (lamps ≤ 130 %, 9 KiB less) or crds = \"separate\" and \
-                    strip-descriptions = true (lamps ≤ 130 %, 9 KiB less)",
-            ),
-        ),
-        (
-            "",
-            |crds, _| {
-                let saved = match crds {
-                    Some(Separate) => 4096,
-                    Some(Subchart) => 4095,
-                    _ => 0,
-                };
-                vec![("lamps", 1_363_000 - saved)]
-            },
-            reduce(
-                "crds = \"separate\" (lamps ≤ 130 %, 4 KiB less) or crds = \"separate\" and \
-                    strip-descriptions = true (lamps ≤ 130 %, 4 KiB less)",
-            ),
-        ),
+        ("", |_, strip| vec![("lamps", 1_363_000 - usize::from(strip))], filters.to_owned()),
         // Settings that the bundle has are not proposed.
         (
             "strip-descriptions = true\ncrds = \"crds\"",

@@ -28,6 +28,7 @@ fn the_report_lists_charts_by_name_and_the_worst_upgrades_first() {
         templates: 3,
         crds: 2,
         bytes,
+        release_bytes: 0,
         upgrade: counts.map(|counts| Upgrade {
             from: "1.0.0".to_owned(),
             counts,

@@ -42,8 +42,8 @@ impl Project {
         let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
         let built = crate::pipeline::build(&inputs, &[], &mut found);
         let out = project.out();
-        output::write(&out, &built.charts, None, Mode::Write { replace: false }, &mut found)
-            .unwrap();
+        let charts: Vec<ChartFiles> = built.charts.into_iter().map(|chart| chart.files).collect();
+        output::write(&out, &charts, None, Mode::Write { replace: false }, &mut found).unwrap();
         let packages = package::packages(&out, &[], &mut found).unwrap();
         project.write("settings.tgz", &packages.selected[0].archive);
         project

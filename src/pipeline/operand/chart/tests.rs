@@ -1,10 +1,15 @@
 use super::*;
 use serde_json::json;
 
+fn manifest(path: &str, text: &str) -> Manifest {
+    let is_in_crds_folder = path.starts_with("crds/");
+    Manifest { path: path.to_owned(), is_in_crds_folder, text: text.to_owned() }
+}
+
 #[test]
 fn lists_are_their_items_and_other_documents_are_refused() {
     let of = |text: &str| {
-        objects_of([(true, "crds/a.yaml", ""), (false, "templates/a.yaml", text)], 100)
+        objects_of([manifest("crds/a.yaml", ""), manifest("templates/a.yaml", text)], 100)
     };
     let object =
         |name: &str| json!({ "apiVersion": "v1", "kind": "A", "metadata": { "name": name } });
@@ -30,7 +35,7 @@ fn lists_are_their_items_and_other_documents_are_refused() {
             .collect();
         assert_eq!(of(&text).unwrap(), expected);
     }
-    let found = objects_of([(true, "crds/a.yaml", object("a").to_string().as_str())], 100).unwrap();
+    let found = objects_of([manifest("crds/a.yaml", &object("a").to_string())], 100).unwrap();
     assert_eq!(found[0].0, Placement::Crds);
 
     let why =
@@ -48,7 +53,7 @@ fn a_chart_with_too_many_values_is_refused() {
     // Three values and a map.
     let text = "apiVersion: v1\nkind: A\na: 1\n";
     let charts = |count: usize| {
-        objects_of((0..count).map(|_| (false, "templates/a.yaml", text)), 8).map(|all| all.len())
+        objects_of((0..count).map(|_| manifest("templates/a.yaml", text)), 8).map(|all| all.len())
     };
     assert_eq!(charts(2), Ok(2));
     let why = "`templates/a.yaml` exceeds the limit of 8 values in a chart";
