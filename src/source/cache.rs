@@ -140,7 +140,8 @@ pub(super) struct Partial<'c> {
     digest: Digest,
     file: NamedTempFile,
     hasher: Hasher,
-    size: u64,
+    /// Bytes so far.
+    pub(super) size: u64,
 }
 
 impl Partial<'_> {
@@ -151,11 +152,6 @@ impl Partial<'_> {
         self.hasher.update(bytes);
         self.size += bytes.len() as u64;
         Ok(())
-    }
-
-    /// Bytes so far.
-    pub(super) fn size(&self) -> u64 {
-        self.size
     }
 
     /// Forgets what was written.
@@ -217,7 +213,7 @@ mod tests {
 
         let mut partial = cache.begin(&digest).unwrap();
         partial.write(b"hell").unwrap();
-        assert_eq!(partial.size(), 4);
+        assert_eq!(partial.size, 4);
         assert!(cache.open(&digest, 9).unwrap().is_none());
         assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell"));
         assert_eq!(files(folder.path()), 0);

@@ -1,9 +1,8 @@
 //! A bundle in a directory.
 
-use super::folders::{Folders, named_in};
 use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::Tree;
-use super::{BundleFiles, failure, unreadable};
+use super::{BundleFiles, failure, folders, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
@@ -26,26 +25,15 @@ pub(super) fn read(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let named = Folders::default();
-    let mut folders = named.candidates();
-    let annotations = folder.join("metadata/annotations.yaml");
-    // They may name another manifests directory, which must be read, too.
-    if annotations.is_file() {
-        let text = read_file(&annotations, limits.kept_file_bytes)
-            .map_err(|error| failed(shown, "metadata/annotations.yaml", &error))?;
-        for name in named_in(&text, limits) {
-            if !folders.contains(&name) {
-                folders.push(name);
-            }
+    let read = |folders: Vec<String>, _: &mut Diagnostics| {
+        let mut tree = Tree::new(folders.clone(), limits);
+        for name in &folders {
+            add(&mut tree, folder, name, limits.kept_file_bytes)
+                .map_err(|(path, error)| failed(shown, &path, &error))?;
         }
-    }
-
-    let mut tree = Tree::new(folders.clone(), limits);
-    for name in &folders {
-        add(&mut tree, folder, name, limits.kept_file_bytes)
-            .map_err(|(path, error)| failed(shown, &path, &error))?;
-    }
-    named.decide(&tree, diagnostics)?.files(tree, &BTreeMap::new(), diagnostics)
+        Ok(tree)
+    };
+    folders::bundle(&BTreeMap::new(), read, diagnostics)
 }
 
 /// Adds a directory and its contents, sorted by name.
@@ -62,7 +50,7 @@ fn add(tree: &mut Tree, base: &Path, name: &str, limit: u64) -> Result<(), (Stri
         if !kind.is_dir() {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a directory" };
             return tree
-                .refuse(path.clone().into_bytes(), 0, what.to_owned())
+                .refuse(path.clone().into_bytes(), what.to_owned())
                 .map_err(|error| (path, error));
         }
         tree.add_folder(path.as_bytes()).map_err(|error| (path.clone(), error))?;
@@ -83,7 +71,7 @@ fn add(tree: &mut Tree, base: &Path, name: &str, limit: u64) -> Result<(), (Stri
                 .and_then(|content| tree.add_file(path, content))
         } else {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
-            tree.refuse(path.to_owned(), 0, what.to_owned())
+            tree.refuse(path.to_owned(), what.to_owned())
         };
         added.map_err(|error| (super::archive::show(path), error))?;
     }

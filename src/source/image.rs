@@ -3,11 +3,10 @@
 use super::archive::{Expanded, Meter, TarEntry, show, walk};
 use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher};
-use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::signature::Attachment;
 use super::tree::Tree;
-use super::{BundleFiles, ImageIdentity, failure};
+use super::{BundleFiles, ImageIdentity, failure, folders};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType};
 use serde::Deserialize;
@@ -86,11 +85,8 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let opened = open(blobs, root, diagnostics)?;
-    let named = Folders::from_labels(&opened.labels)?;
     let unpacked = |folders, found: &mut Diagnostics| opened.unpack(folders, found);
-    let (tree, decided) = named.find(unpacked, diagnostics)?;
-
-    let files = decided.files(tree, &opened.labels, diagnostics)?;
+    let files = folders::bundle(&opened.labels, unpacked, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
 
@@ -130,8 +126,9 @@ impl Opened<'_> {
         let mut tree = Tree::new(folders, limits);
         // One for all layers: ten bombs of a tenth of the limit are a bomb.
         let meter = Meter::new(limits);
-        for (number, layer) in self.layers.iter().enumerate() {
-            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
+        for layer in &self.layers {
+            tree.begin_layer();
+            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry);
             self.walk_layer(layer, &meter, visit, diagnostics)?;
         }
         Ok(tree)
@@ -146,12 +143,15 @@ impl Opened<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Fatal> {
         let stored = self.blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
-        let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
+        let mut stored =
+            CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
         // Of the content as unpacked; the descriptor has the digest of what is stored.
         let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
-        let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
+        let stream = Expanded::new(&mut stored, meter, hasher);
+        let mut stream = stream.map_err(|error| broken(&layer.name, &error))?;
         let compression = stream.compression();
-        let (stream, outcome) = walk(stream, meter, visit);
+        let outcome = walk(&mut stream, visit);
+        let diff_id = stream.digest();
         // A layer over the limit is not read to its end, so its digest is unknown.
         if let Err(error) = &outcome
             && is_exceeded(error)
@@ -159,7 +159,6 @@ impl Opened<'_> {
             return Err(too_much(format!("{}: {error}", layer.name)));
         }
         // A blob that does not match its descriptor explains why it cannot be unpacked.
-        let (stored, diff_id) = stream.into_parts();
         check(stored, &layer.name)?;
         outcome.map_err(|error| broken(&layer.name, &error))?;
         if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
@@ -323,9 +322,9 @@ pub(super) fn read_document(blobs: &dyn Blobs, descriptor: &Descriptor) -> Resul
 
 /// The parts of an image's configuration that matter here.
 #[derive(Default, Deserialize)]
-struct Config {
+pub(super) struct Config {
     config: Option<RunConfig>,
-    rootfs: Option<RootFs>,
+    pub(super) rootfs: Option<RootFs>,
 }
 
 #[derive(Default, Deserialize)]
@@ -335,8 +334,8 @@ struct RunConfig {
 }
 
 #[derive(Default, Deserialize)]
-struct RootFs {
-    diff_ids: Option<Vec<Digest>>,
+pub(super) struct RootFs {
+    pub(super) diff_ids: Option<Vec<Digest>>,
 }
 
 fn read_config(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Config, Fatal> {

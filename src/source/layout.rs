@@ -223,21 +223,20 @@ impl Layout {
             let fits =
                 |entry: &&Descriptor| choice.fits(&names(entry), |digest| entry.digest() == digest);
             let found: Vec<&Descriptor> = all.iter().filter(fits).collect();
-            match choice {
-                Choice::Digest(digest) if found.is_empty() => {
-                    if let Some(found) = self.find_nested(all, digest)? {
-                        return Ok(found);
-                    }
-                }
-                Choice::Name(_) | Choice::BareTag(_) | Choice::TagOfAny(_) if found.is_empty() => {}
-                _ => {
-                    let found = self.the_one(found, all)?;
-                    if let Choice::BareTag(_) = choice {
-                        diagnostics.push(self.bare_tag(&wanted.shown));
-                    }
-                    return Ok(found);
-                }
+            if let Choice::Digest(digest) = choice
+                && found.is_empty()
+                && let Some(found) = self.find_nested(all, digest)?
+            {
+                return Ok(found);
             }
+            if found.is_empty() && !matches!(choice, Choice::Only) {
+                continue;
+            }
+            let found = self.the_one(found, all)?;
+            if let Choice::BareTag(_) = choice {
+                diagnostics.push(self.bare_tag(&wanted.shown));
+            }
+            return Ok(found);
         }
         Err(self.not_found(&wanted.shown, all))
     }
@@ -388,17 +387,13 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
             let name = names.iter().max_by_key(|name| name.len()).copied();
             let name = name.unwrap_or(entry.digest().as_ref());
             let (its_repository, its_tag) = name.rsplit_once(':').unwrap_or((name, ""));
-            let rank = if its_repository == repository {
-                0
-            } else if last(its_repository) == last(repository) {
-                1
-            } else if its_tag == tag {
-                2
-            } else {
-                3
-            };
+            let is_other = (
+                its_repository != repository,
+                last(its_repository) != last(repository),
+                its_tag != tag,
+            );
             let name: String = name.chars().take(200).collect();
-            (rank, format!("`{}`", name.escape_debug()))
+            (is_other, format!("`{}`", name.escape_debug()))
         })
         .collect();
 

@@ -94,7 +94,7 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
 /// A reader that shows all bytes to a function before they are used. An error of the function ends
 /// reading.
 pub(super) struct Watched<'w, R> {
-    pub(super) inner: R,
+    inner: R,
     watch: Box<Watch<'w>>,
 }
 

@@ -34,8 +34,10 @@ pub(super) struct Tree {
     limits: Limits,
     symlinks: usize,
     followed: usize,
-    /// The layer that is being applied, and the paths whose earlier content it has hidden.
-    hidden: (usize, BTreeSet<(Vec<u8>, bool)>),
+    /// The layer that is being applied, numbered upwards.
+    layer: usize,
+    /// The paths whose earlier content it has hidden.
+    hidden: BTreeSet<(Vec<u8>, bool)>,
     kept_files: u64,
     kept_bytes: u64,
     name_bytes: u64,
@@ -78,7 +80,7 @@ impl Tree {
     }
 
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
-    pub(super) fn apply(&mut self, entry: &mut TarEntry<'_>, layer: usize) -> io::Result<()> {
+    pub(super) fn apply(&mut self, entry: &mut TarEntry<'_>) -> io::Result<()> {
         // `..` is resolved in the path alone, before symbolic links are.
         let (path, climbs) = self.locate(&entry.path);
         if path.is_empty() {
@@ -86,7 +88,7 @@ impl Tree {
         }
         let position = self.position(&path);
         if position == Position::Outside {
-            return self.apply_outside(path, entry, layer);
+            return self.apply_outside(path, entry);
         }
         if path.len() > LONGEST_PATH {
             return Err(exceeded(format!("a path of the bundle has {} bytes", path.len())));
@@ -106,17 +108,12 @@ impl Tree {
             EntryKind::Symlink(target) => Node::Symlink(target.clone()),
             EntryKind::Special(what) => Node::Refused(format!("is {what}")),
         };
-        self.insert(path, layer, node)
+        self.insert(path, node)
     }
 
     /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
     /// later entries may pass through them.
-    fn apply_outside(
-        &mut self,
-        path: Vec<u8>,
-        entry: &TarEntry<'_>,
-        layer: usize,
-    ) -> io::Result<()> {
+    fn apply_outside(&mut self, path: Vec<u8>, entry: &TarEntry<'_>) -> io::Result<()> {
         if path.len() > LONGEST_PATH {
             return Ok(());
         }
@@ -125,12 +122,12 @@ impl Tree {
             && self.position(&target) != Position::Outside
         {
             let how = format!("is written through a symbolic link, as `{}`", show(&path));
-            return self.refuse(target, layer, how);
+            return self.refuse(target, how);
         }
         if let EntryKind::Symlink(target) = &entry.kind
             && target.len() <= LONGEST_PATH
         {
-            return self.insert(path, layer, Node::Symlink(target.clone()));
+            return self.insert(path, Node::Symlink(target.clone()));
         }
         self.remove(&path);
         // A folder over a folder keeps what is below; anything else replaces it.
@@ -142,17 +139,17 @@ impl Tree {
 
     /// Adds a regular file, of which [`check_size`](Self::check_size) has accepted the size.
     pub(super) fn add_file(&mut self, path: &[u8], content: Vec<u8>) -> io::Result<()> {
-        self.insert(path.to_vec(), 0, Node::File(Rc::new(content)))
+        self.insert(path.to_vec(), Node::File(Rc::new(content)))
     }
 
     /// Adds a directory.
     pub(super) fn add_folder(&mut self, path: &[u8]) -> io::Result<()> {
-        self.insert(path.to_vec(), 0, Node::Folder)
+        self.insert(path.to_vec(), Node::Folder)
     }
 
     /// Adds something that may not be in a bundle; `what` follows its path in a sentence.
-    pub(super) fn refuse(&mut self, path: Vec<u8>, layer: usize, what: String) -> io::Result<()> {
-        self.insert(path, layer, Node::Refused(what))
+    pub(super) fn refuse(&mut self, path: Vec<u8>, what: String) -> io::Result<()> {
+        self.insert(path, Node::Refused(what))
     }
 
     /// Returns the content of a kept file.
@@ -187,7 +184,7 @@ impl Tree {
     }
 
     /// Inserts a node and replaces the existing one, unless both are directories.
-    fn insert(&mut self, path: Vec<u8>, layer: usize, node: Node) -> io::Result<()> {
+    fn insert(&mut self, path: Vec<u8>, node: Node) -> io::Result<()> {
         // As on a file system: a file or link in place of a folder hides the folder's content.
         if !matches!(node, Node::Folder) {
             self.remove_below(&path);
@@ -202,18 +199,18 @@ impl Tree {
                 )));
             }
         }
-        self.insert_parents(&path, layer)?;
+        self.insert_parents(&path)?;
         let target = if let Node::Symlink(target) = &node { target.len() } else { 0 };
         self.count_name(path.len() + target)?;
         self.remove(&path);
         self.symlinks += usize::from(matches!(node, Node::Symlink(_)));
-        self.nodes.insert(path, (layer, node));
+        self.nodes.insert(path, (self.layer, node));
         Ok(())
     }
 
     /// Inserts the parent directories of a file, which archives can omit. Symbolic links in the
     /// path are kept, to be reported.
-    fn insert_parents(&mut self, path: &[u8], layer: usize) -> io::Result<()> {
+    fn insert_parents(&mut self, path: &[u8]) -> io::Result<()> {
         for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let parent = &path[..end];
             if self.position(parent) == Position::Outside {
@@ -222,11 +219,11 @@ impl Tree {
             match self.nodes.get_mut(parent) {
                 // The folder is of this layer now, and a whiteout of the same layer does not remove
                 // it.
-                Some((made, Node::Folder)) => *made = layer,
+                Some((made, Node::Folder)) => *made = self.layer,
                 Some((_, Node::Symlink(_) | Node::Refused(_))) => {}
                 Some((_, Node::File(_))) | None => {
                     self.count_name(parent.len())?;
-                    self.nodes.insert(parent.to_vec(), (layer, Node::Folder));
+                    self.nodes.insert(parent.to_vec(), (self.layer, Node::Folder));
                 }
             }
         }

@@ -4,8 +4,7 @@ use super::ignore::Ignored;
 use super::objects::{self, Bundle, Channel, Deprecation, Deprecations, Head, Package};
 use super::place::Item;
 use super::{invalid, stream};
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, suggest};
 use crate::failure;
 use crate::limits::{Limits, exceeded, in_bytes};
 use std::collections::btree_map::Entry;
@@ -160,7 +159,7 @@ impl<'a> Reading<'a> {
         let mut found = Vec::new();
         let mut package_file = None;
         let mut channel_files: BTreeMap<String, String> = BTreeMap::new();
-        let mut faults = 0;
+        let mut faults = Vec::new();
         let mut objects = 0;
 
         for (path, file) in self.files {
@@ -169,12 +168,7 @@ impl<'a> Reading<'a> {
                 continue;
             }
             objects += file.objects;
-            for fault in file.faults {
-                faults += 1;
-                if faults <= MOST_FAULTS {
-                    found.push(fault);
-                }
-            }
+            faults.extend(file.faults);
             for kept in file.kept {
                 match kept {
                     Kept::Package(package) => {
@@ -205,11 +199,12 @@ impl<'a> Reading<'a> {
             }
         }
 
-        if faults > MOST_FAULTS {
-            let message = format!("{} more errors in the catalog", faults - MOST_FAULTS);
+        let more = faults.len().saturating_sub(MOST_FAULTS);
+        found.extend(faults.into_iter().take(MOST_FAULTS));
+        if more > 0 {
+            let message = format!("{more} more errors in the catalog");
             found.push(Diagnostic::error(Code::CatalogInvalid, message));
         }
-
         diagnostics.fail_with(found)?;
         // Not a catalog at all, which is another mistake than a missing package.
         if objects == 0 {

@@ -34,8 +34,7 @@ pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Fatal> {
 pub fn read_archive(stored: impl Read, shown: &str) -> Result<Option<ChartTree>, Fatal> {
     let decoder = Decoder::new(stored, Limits::default().zstd_window_bytes);
     // Helm reads nothing else.
-    let Some(stream) = decoder.ok().filter(|stream| stream.compression() == Compression::Gzip)
-    else {
+    let Some(stream) = decoder.ok().filter(|stream| stream.compression == Compression::Gzip) else {
         return Ok(None);
     };
     let broken = |error: io::Error| {

@@ -29,7 +29,6 @@ impl Repository<'_> {
     /// # Errors
     /// If the registry does not answer, or denies both the API and the tag.
     pub(crate) fn referrers(&self, subject: &Digest, push: bool) -> Result<Vec<Json>, Fatal> {
-        let _slot = self.host.slots.take();
         let found = self.with_retries(|| {
             match self.index(&format!("referrers/{subject}"), push) {
                 Ok(Some(index)) => return Ok(index.manifests),
@@ -81,7 +80,7 @@ impl Repository<'_> {
 
     /// Signatures that bundles.lock does not record are only known to the registry.
     fn require_network(&self, of: &Digest) -> Result<(), Fatal> {
-        if !self.client.access.offline {
+        if !self.sources.access.offline {
             return Ok(());
         }
         let message = format!(
@@ -96,12 +95,8 @@ impl Repository<'_> {
     fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
         let request = Request::get(vec![("accept", MediaType::ImageIndex.to_string())]);
         let response = if_found(self.send(path, push, &request))?;
-        let Some(response) = response else { return Ok(None) };
-        let document = self.read_body(response)?;
-        let index = serde_json::from_slice(&document.bytes);
-        index
-            .map(Some)
-            .map_err(|_| Failure::Refused(format!("{} returned no index", document.place)))
+        let Some(mut response) = response else { return Ok(None) };
+        self.read_json(&mut response, "manifest", "no index").map(Some)
     }
 }
 

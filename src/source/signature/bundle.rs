@@ -8,8 +8,7 @@
 use super::cosign::{
     SIGNATURE_PREDICATE, STATEMENT_MEDIA_TYPE, STATEMENT_TYPE, pre_authentication_encoding,
 };
-use super::rejection::Rejection;
-use super::signers::{SignedEnvelope, Signer, Signers};
+use super::signers::{Rejection, SignedEnvelope, Signer, Signers};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;

@@ -10,8 +10,7 @@
 mod annotations;
 mod ring_provider;
 
-use super::rejection::Rejection;
-use super::signers::{SignedEnvelope, Signer, Signers};
+use super::signers::{Rejection, SignedEnvelope, Signer, Signers};
 use super::unusable;
 use crate::config::{CertificateIdentity, IdentityMatch};
 use crate::diag::Fatal;
@@ -19,7 +18,7 @@ use crate::regular_file;
 use sigstore_verify::crypto::parse_certificate_info;
 use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::bundle::VerificationMaterialContent;
-use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, HashAlgorithm, SignatureContent};
+use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, DigestBytes, SignatureContent};
 use sigstore_verify::{Error, VerificationPolicy, VerificationResult, Verifier};
 use std::collections::HashMap;
 use std::path::Path;
@@ -164,18 +163,7 @@ fn verifier(roots: &[u8]) -> Result<Verifier, String> {
 
 /// Returns a digest from its text.
 fn digest(algorithm: &str, hex: &str) -> Option<ArtifactDigest> {
-    let algorithm = match algorithm {
-        "sha256" => HashAlgorithm::Sha2256,
-        "sha384" => HashAlgorithm::Sha2384,
-        "sha512" => HashAlgorithm::Sha2512,
-        _ => return None,
-    };
-    ArtifactDigest::new(algorithm, from_hexadecimal(hex)?).ok()
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect()
+    ArtifactDigest::new(algorithm.parse().ok()?, DigestBytes::from_hex(hex).ok()?).ok()
 }
 
 /// Returns the rejection for an error of the verifier about a bundle.

@@ -19,7 +19,6 @@ mod public_key;
 #[cfg(not(feature = "registry"))]
 #[path = "public_key_disabled.rs"]
 mod public_key;
-mod rejection;
 mod signers;
 mod simple_signing;
 
@@ -36,8 +35,7 @@ use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use policy::{Rule, Table};
 use public_key::PublicKey;
-use rejection::Rejection;
-use signers::Signers;
+use signers::{Rejection, Signers};
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr as _;
 

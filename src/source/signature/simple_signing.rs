@@ -4,8 +4,7 @@
 //! <https://github.com/containers/image/blob/main/docs/containers-signature.5.md> for the payload.
 
 use super::cosign::SIMPLE_SIGNING_PAYLOAD;
-use super::rejection::Rejection;
-use super::signers::{Signer, Signers};
+use super::signers::{Rejection, Signer, Signers};
 use crate::reference::Reference;
 use oci_spec::image::Digest;
 use serde::Deserialize;

@@ -3,8 +3,7 @@
 //!
 //! <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>
 
-use super::super::rejection::Rejection;
-use super::from_hexadecimal;
+use super::super::signers::Rejection;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
@@ -12,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
-use sigstore_verify::types::Bundle;
+use sigstore_verify::types::{Bundle, DigestBytes};
 use std::collections::HashMap;
 
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
@@ -113,7 +112,7 @@ fn log_entry(text: &str) -> Result<Json, String> {
     let body = STANDARD.decode(&payload.body).map_err(|error| error.to_string())?;
     let EntryType { kind, api_version } =
         serde_json::from_slice(&body).map_err(|error| error.to_string())?;
-    let id = from_hexadecimal(&payload.log_id).ok_or("logID is not hexadecimal")?;
+    let id = DigestBytes::from_hex(&payload.log_id).map_err(|_| "logID is not hexadecimal")?;
 
     Ok(json!({
         "logIndex": payload.log_index.to_string(),

@@ -1,4 +1,5 @@
 //! Blobs from a registry into the cache: checked while they are read, resumed when they break off.
+//! And pushing: blobs that a repository does not have, then the manifest that names them.
 
 use super::super::access::Download;
 use super::super::cache::Partial;
@@ -6,23 +7,25 @@ use super::super::image::{Blobs, is_manifest};
 use super::super::limits::Limits;
 use super::super::reference::Reference;
 use super::super::signature::Attachment;
-use super::failure::Failure;
-use super::http::Request;
+use super::failure::{Failure, if_found};
+use super::http::{Content, Request, Response, is_https};
 use super::retry::time_limited;
-use super::{Repository, accepted, broken, offline, shown};
+use super::{Repository, accepted, broken, join, offline, shown};
 use crate::diag::Fatal;
 use crate::parallel::in_parallel;
 use oci_spec::image::{Descriptor, Digest};
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Seek as _, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
+use ureq::http::Method;
 
 /// Stack size in bytes of threads that download.
 const DOWNLOAD_STACK: usize = 2 << 20;
 
 impl Blobs for Repository<'_> {
     fn limits(&self) -> &Limits {
-        &self.limits
+        &self.sources.limits
     }
 
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
@@ -45,7 +48,7 @@ impl Blobs for Repository<'_> {
 
         // The list of missing blobs need not be complete: after a failure none is begun.
         let has_failed = AtomicBool::new(false);
-        let jobs = self.client.network.downloads as usize;
+        let jobs = self.sources.network.downloads as usize;
         let outcomes = in_parallel(&missing, jobs, DOWNLOAD_STACK, |descriptor| {
             if has_failed.load(Ordering::Relaxed) {
                 return Ok(());
@@ -72,40 +75,41 @@ impl Blobs for Repository<'_> {
 impl Repository<'_> {
     /// Fetches a blob into the cache.
     fn download(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
-        // Before the slot: who waits for another thread must not keep it from its own.
         let _claim = self.client.claims.take(&descriptor.digest().to_string());
         let name = format!("{}@{}", self.shown(), descriptor.digest());
         // Bundles share layers; a failure is reported for each, and asked for once.
         if let Some(Err(known)) = self.client.outcome(&name) {
             return Err(known);
         }
-        self.download_now(descriptor)
+        self.download_now(descriptor, &name)
             .inspect_err(|problems| self.client.remember(&name, Err(problems.clone())))
     }
 
-    fn download_now(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
+    fn download_now(&self, descriptor: &Descriptor, name: &str) -> Result<(), Fatal> {
         let digest = descriptor.digest();
-        if self.client.access.offline {
-            return Err(offline(&format!("{}@{digest}", self.shown())));
+        if self.sources.access.offline {
+            return Err(offline(name));
         }
-        let _slot = self.host.slots.take();
         // While this one waited, another thread may have fetched it.
         if self.client.cache.open(digest, descriptor.size())?.is_some() {
             return Ok(());
         }
         let mut partial = self.client.cache.begin(digest)?;
-        let progress = self.client.access.reporter.as_ref().map(|reporter| {
-            reporter.download(&format!("{}@{digest}", self.shown()), descriptor.size())
+        let reporter = self.sources.access.reporter.as_ref();
+        let mut progress = None;
+        let fetched = self.with_retries(|| {
+            // Not before its turn.
+            let progress = progress.get_or_insert_with(|| {
+                reporter.map(|reporter| reporter.download(name, descriptor.size()))
+            });
+            self.fetch(descriptor, &mut partial, progress.as_deref())
         });
-        let fetched =
-            self.with_retries(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
         fetched.map_err(|failure| {
             let what = || format!("blob {digest} not found in {}", self.shown());
             failure.not_found(what).diagnostic(&self.host.name)
         })?;
-        let (name, has) = (self.shown(), partial.commit()?);
-        has.map_err(|found| {
-            let message = format!("blob {digest} of {name} has digest {found}");
+        partial.commit()?.map_err(|found| {
+            let message = format!("blob {digest} of {} has digest {found}", self.shown());
             Failure::Mismatch(message).diagnostic(&self.host.name).into()
         })
     }
@@ -123,7 +127,7 @@ impl Repository<'_> {
         } else {
             (format!("blobs/{digest}"), Vec::new())
         };
-        let begun = partial.size();
+        let begun = partial.size;
         if begun > 0 {
             headers.push(("range", format!("bytes={begun}-")));
         }
@@ -147,35 +151,98 @@ impl Repository<'_> {
         // The descriptor's size bounds what is written to disk.
         // Not negative: a partial file belongs to one descriptor, and the loop below never exceeds
         // its size.
-        let left = size - partial.size();
+        let left = size - partial.size;
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
-        let too_long = format!("{place} is longer than the {size} bytes in its descriptor");
-        if announced.is_some_and(|announced| announced > left) {
-            return Err(Failure::Mismatch(too_long));
-        }
-        let mut body = time_limited(response.body, self.client.network.timeout, left);
+        let mut body = time_limited(response.body, self.sources.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = body.read(&mut buffer).map_err(|error| broken(&place, &error))?;
             if count == 0 {
                 break;
             }
-            if partial.size() + count as u64 > size {
-                return Err(Failure::Mismatch(too_long));
+            if partial.size + count as u64 > size {
+                let message = format!("{place} is longer than the {size} bytes in its descriptor");
+                return Err(Failure::Mismatch(message));
             }
             partial.write(&buffer[..count]).map_err(Failure::Reported)?;
             if let Some(progress) = progress {
-                progress.reached(partial.size());
+                progress.reached(partial.size);
             }
         }
-        if partial.size() == size {
+        if partial.size == size {
             return Ok(());
         }
         // A registry that says itself that it has less will not have more the next time.
-        let message = format!("{place} ended after {} of {size} bytes", partial.size());
+        let message = format!("{place} ended after {} of {size} bytes", partial.size);
         if announced.is_some_and(|announced| announced < left) {
             return Err(Failure::Mismatch(message));
         }
         Err(Failure::Unreachable(message))
+    }
+    /// Pushes a blob from a file, unless the repository has it. Returns true if it was sent.
+    pub(crate) fn push_blob(
+        &self,
+        descriptor: &Descriptor,
+        open: impl Fn() -> Result<File, Fatal>,
+    ) -> Result<bool, Fatal> {
+        let path = format!("blobs/{}", descriptor.digest());
+        let known =
+            self.with_retries(|| if_found(self.send(&path, true, &Request::new(Method::HEAD))));
+        if known.map_err(|failure| failure.diagnostic(&self.host.name))?.is_some() {
+            return Ok(false);
+        }
+        let mut file = open()?;
+        let pushed = self.with_retries(|| {
+            // A retry sends the file from its start.
+            file.seek(SeekFrom::Start(0))
+                .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
+            let begin = Request::new(Method::POST);
+            let begun = self.send("blobs/uploads/", true, &begin)?;
+            let place = shown(&begun.from);
+            let location = begun.header("location").and_then(|l| join(&begun.from, l));
+            let Some(location) = location else {
+                return Err(Failure::Refused(format!("{place} returned no upload location")));
+            };
+            // The client's check of redirects does not see this address: it comes with a success.
+            if is_https(&begun.from) && !is_https(&location) {
+                return Err(Failure::UnsafeRedirect(format!(
+                    "{place} returned the upload location {}, which is not HTTPS",
+                    shown(&location)
+                )));
+            }
+            let separator = if location.query().is_some() { '&' } else { '?' };
+            // The location may have a query, which belongs to the upload and must be kept.
+            let address = format!("{location}{separator}digest={}", descriptor.digest());
+            self.put(&address, "application/octet-stream", Content::File(&file, descriptor.size()))
+                .map(drop)
+        });
+        pushed.map(|()| true).map_err(|failure| self.not_pushed(failure))
+    }
+
+    /// Pushes a manifest or an index under a tag, or under its digest. Returns true if the registry
+    /// lists it as a referrer of its subject (OCI distribution specification, "Pushing Manifests with
+    /// Subject").
+    pub(crate) fn push_manifest(
+        &self,
+        descriptor: &Descriptor,
+        tag: Option<&str>,
+        bytes: &[u8],
+    ) -> Result<bool, Fatal> {
+        let path = format!("manifests/{}", tag.unwrap_or(descriptor.digest().as_ref()));
+        let pushed = self.with_retries(|| {
+            self.put(&path, descriptor.media_type().as_ref(), Content::Bytes(bytes))
+                .map(|response| response.header("oci-subject").is_some())
+        });
+        pushed.map_err(|failure| self.not_pushed(failure))
+    }
+
+    fn put(&self, path: &str, kind: &str, body: Content<'_>) -> Result<Response, Failure> {
+        let headers = vec![("content-type", kind.to_owned())];
+        self.send(path, true, &Request { method: Method::PUT, headers, body })
+    }
+
+    fn not_pushed(&self, failure: Failure) -> Fatal {
+        let failure = failure.not_found(|| format!("repository not found for {}", self.shown()));
+        failure.diagnostic(&self.host.name).into()
     }
 }
