@@ -5,7 +5,7 @@
 //! <https://github.com/moby/docker-image-spec>
 
 use super::digest::descriptor_of;
-use super::image::{self, Blobs, Config, parse};
+use super::image::{self, Blobs, parse};
 use super::layout::Wanted;
 use super::limits::{Limits, in_bytes, read_at_most};
 use super::tarball::Tarball;
@@ -89,10 +89,18 @@ fn image_of<'a>(
     archive: &'a Tarball,
     entry: &SavedImage,
 ) -> Result<(ArchiveBlobs<'a>, Descriptor), Fatal> {
+    #[derive(Deserialize)]
+    struct Config {
+        rootfs: RootFs,
+    }
+    #[derive(Deserialize)]
+    struct RootFs {
+        diff_ids: Vec<Digest>,
+    }
     let shown = &archive.shown;
     let config = document(archive, &entry.config)?;
     let parsed: Config = parse(&config, &format!("{shown}/{}", entry.config))?;
-    let diff_ids = parsed.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
+    let diff_ids = parsed.rootfs.diff_ids;
     let layers = entry.layers.clone().unwrap_or_default();
     if layers.len() != diff_ids.len() {
         let message = format!(

@@ -7,7 +7,7 @@ use super::limits::Limits;
 use super::tree::Tree;
 use std::collections::BTreeMap;
 
-pub use super::catalog::fuzzing::{ObjectFault, catalog_objects, select};
+pub use super::catalog::fuzzing::{catalog_objects, select};
 #[cfg(feature = "registry")]
 pub use super::registry::fuzzing::{challenges, credentials};
 

@@ -267,10 +267,10 @@ pub(super) enum Document {
 /// The self-described type of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Outline {
-    pub(super) media_type: Option<String>,
-    pub(super) manifests: Option<IgnoredAny>,
-    pub(super) layers: Option<IgnoredAny>,
+struct Outline {
+    media_type: Option<String>,
+    manifests: Option<IgnoredAny>,
+    layers: Option<IgnoredAny>,
 }
 
 /// Returns the media type of a document: from the Content-Type header, or from the document.
@@ -322,9 +322,9 @@ pub(super) fn read_document(blobs: &dyn Blobs, descriptor: &Descriptor) -> Resul
 
 /// The parts of an image's configuration that matter here.
 #[derive(Default, Deserialize)]
-pub(super) struct Config {
+struct Config {
     config: Option<RunConfig>,
-    pub(super) rootfs: Option<RootFs>,
+    rootfs: Option<RootFs>,
 }
 
 #[derive(Default, Deserialize)]
@@ -334,8 +334,8 @@ struct RunConfig {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct RootFs {
-    pub(super) diff_ids: Option<Vec<Digest>>,
+struct RootFs {
+    diff_ids: Option<Vec<Digest>>,
 }
 
 fn read_config(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Config, Fatal> {

@@ -62,7 +62,7 @@ pub use signature::{Signature, Signer, Verified, cosign};
 pub use vendor::Vendored;
 pub use yaml_files::manifests;
 
-use crate::config::{COMMAND_LINE, Manifests, Mirror, Network, Source, Text};
+use crate::config::{COMMAND_LINE, Manifests, Mirror, Source, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
 use crate::ir::UpgradeEdges;
 use bundle2chart_config as config;
@@ -151,8 +151,7 @@ pub fn fetch(
     diagnostics: &mut Diagnostics,
 ) -> Option<BundleFiles> {
     let access = Access { offline: true, ..Access::default() };
-    let sources = SourceResolver::new(base, mirrors, &[], &Network::default(), limits, access);
-    sources.fetch(source, None, diagnostics)
+    SourceResolver::new(base, mirrors, limits, access).fetch(source, None, diagnostics)
 }
 
 /// Parses a command line argument: an existing path, with or without `:TAG` or `@DIGEST` and

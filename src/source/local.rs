@@ -4,8 +4,9 @@ use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::tarball::{TarContent, Tarball};
-use super::{BundleFiles, directory, docker_archive, failure, unreadable};
+use super::{BundleFiles, directory, docker_archive, failure, folders, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal, suggest};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -72,7 +73,8 @@ pub(super) fn read(
             TarContent::Layout => Layout::tar(tarball, shown),
             TarContent::Bundle => {
                 no_suffix(shown, suffix)?;
-                return tarball.read_bundle(diagnostics);
+                let read = |folders, _: &mut Diagnostics| tarball.tree(folders);
+                return folders::bundle(&BTreeMap::new(), read, diagnostics);
             }
             TarContent::DockerArchive => {
                 let wanted = Wanted::of_suffix(suffix)?;

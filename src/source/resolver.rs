@@ -61,19 +61,12 @@ pub(super) struct Located<'s> {
 
 impl SourceResolver {
     /// Creates a resolver. Relative paths start from `base`.
-    pub fn new(
-        base: &Path,
-        mirrors: &[Mirror],
-        registries: &[Registry],
-        network: &Network,
-        limits: &Limits,
-        access: Access,
-    ) -> Self {
+    pub fn new(base: &Path, mirrors: &[Mirror], limits: &Limits, access: Access) -> Self {
         SourceResolver {
             base: base.to_owned(),
             mirrors: mirrors.to_vec(),
-            registries: registries.to_vec(),
-            network: network.clone(),
+            registries: Vec::new(),
+            network: Network::default(),
             limits: limits.clone(),
             access,
             client: OnceLock::new(),
@@ -84,10 +77,12 @@ impl SourceResolver {
 
     /// Creates a resolver for a configuration, with the default limits.
     pub fn of(config: &Config, access: Access) -> Self {
-        let Config { base, mirrors, registries, network, .. } = config;
-        let sources =
-            SourceResolver::new(base, mirrors, registries, network, &Limits::default(), access);
-        SourceResolver { verifications: config.verifications.clone(), ..sources }
+        SourceResolver {
+            registries: config.registries.clone(),
+            network: config.network.clone(),
+            verifications: config.verifications.clone(),
+            ..SourceResolver::new(&config.base, &config.mirrors, &Limits::default(), access)
+        }
     }
 
     /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its

@@ -5,8 +5,8 @@ use super::image::broken;
 use super::layout::MARKER;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
-use super::{BundleFiles, folders, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use super::unreadable;
+use crate::diag::{Code, Diagnostic, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -113,18 +113,14 @@ impl Tarball {
         }
     }
 
-    /// Reads its bundle directory.
-    pub(super) fn read_bundle(&self, diagnostics: &mut Diagnostics) -> Result<BundleFiles, Fatal> {
-        folders::bundle(&BTreeMap::new(), |folders, _| self.tree(folders), diagnostics)
-    }
-
     /// Returns a path below the root as the archive has it.
     fn inside(&self, file: &str) -> Vec<u8> {
         let separator: &[u8] = if self.root.is_empty() { b"" } else { b"/" };
         [&self.root, separator, file.as_bytes()].concat()
     }
 
-    fn tree(&self, folders: Vec<String>) -> Result<Tree, Fatal> {
+    /// Reads these directories of a bundle.
+    pub(super) fn tree(&self, folders: Vec<String>) -> Result<Tree, Fatal> {
         let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
         let meter = Meter::new(&self.limits);
         let outcome = walk(&mut self.stream(&meter)?, &mut |entry| tree.apply(entry));

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 /// Something at a path of the tree.
 #[derive(Clone, Debug)]
-enum Node {
+pub(super) enum Node {
     Folder,
     File(Rc<Vec<u8>>),
     Symlink(Vec<u8>),
@@ -54,7 +54,7 @@ const MOST_FOLLOWED: usize = 100_000;
 
 /// The position of a path relative to the kept directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+pub(super) enum Position {
     /// Below one of them.
     Inside,
     /// A kept directory, or one of its parents.
@@ -122,7 +122,7 @@ impl Tree {
             && self.position(&target) != Position::Outside
         {
             let how = format!("is written through a symbolic link, as `{}`", show(&path));
-            return self.refuse(target, how);
+            return self.insert(target, Node::Refused(how));
         }
         if let EntryKind::Symlink(target) = &entry.kind
             && target.len() <= LONGEST_PATH
@@ -135,21 +135,6 @@ impl Tree {
             self.remove_below(&path);
         }
         Ok(())
-    }
-
-    /// Adds a regular file, of which [`check_size`](Self::check_size) has accepted the size.
-    pub(super) fn add_file(&mut self, path: &[u8], content: Vec<u8>) -> io::Result<()> {
-        self.insert(path.to_vec(), Node::File(Rc::new(content)))
-    }
-
-    /// Adds a directory.
-    pub(super) fn add_folder(&mut self, path: &[u8]) -> io::Result<()> {
-        self.insert(path.to_vec(), Node::Folder)
-    }
-
-    /// Adds something that may not be in a bundle; `what` follows its path in a sentence.
-    pub(super) fn refuse(&mut self, path: Vec<u8>, what: String) -> io::Result<()> {
-        self.insert(path, Node::Refused(what))
     }
 
     /// Returns the content of a kept file.
@@ -170,21 +155,13 @@ impl Tree {
         (rest.and_then(|rest| rest.strip_prefix(b"/")).unwrap_or_default().to_vec(), climbs)
     }
 
-    fn position(&self, path: &[u8]) -> Position {
-        let mut position = Position::Outside;
-        for folder in self.folders.iter().map(String::as_bytes) {
-            if is_below(path, folder) {
-                return Position::Inside;
-            }
-            if path == folder || is_below(folder, path) {
-                position = Position::Above;
-            }
-        }
-        position
+    pub(super) fn position(&self, path: &[u8]) -> Position {
+        position(&self.folders, path)
     }
 
-    /// Inserts a node and replaces the existing one, unless both are directories.
-    fn insert(&mut self, path: Vec<u8>, node: Node) -> io::Result<()> {
+    /// Inserts a node and replaces the existing one, unless both are directories. Of a file,
+    /// [`check_size`](Self::check_size) has accepted the size.
+    pub(super) fn insert(&mut self, path: Vec<u8>, node: Node) -> io::Result<()> {
         // As on a file system: a file or link in place of a folder hides the folder's content.
         if !matches!(node, Node::Folder) {
             self.remove_below(&path);
@@ -312,6 +289,20 @@ impl Tree {
             self.remove(&path);
         }
     }
+}
+
+/// Returns the position of a path relative to the directories that are kept.
+pub(super) fn position(folders: &[String], path: &[u8]) -> Position {
+    let mut position = Position::Outside;
+    for folder in folders.iter().map(String::as_bytes) {
+        if is_below(path, folder) {
+            return Position::Inside;
+        }
+        if path == folder || is_below(folder, path) {
+            position = Position::Above;
+        }
+    }
+    position
 }
 
 /// Returns the range of all paths below `path`; the root's is everything.

@@ -4,8 +4,8 @@
 use super::failure::{Failure, if_found};
 use super::http::{Request, Response, join, same_host};
 use super::retry::read_body;
-use super::{Repository, accepted, broken, offline, offline_tag, offline_tags, shown};
-use crate::diag::{Fatal, listed, quoted, suggest};
+use super::{Repository, accepted, broken, failure, offline, offline_tag, shown};
+use crate::diag::{Code, Fatal, listed, quoted, suggest};
 use crate::digest::Hasher;
 use crate::image::media_type_of;
 use crate::limits::{in_bytes, read_at_most};
@@ -207,7 +207,8 @@ impl Repository<'_> {
     /// "Listing Tags").
     pub(crate) fn tags(&self) -> Result<Vec<String>, Fatal> {
         if self.sources.access.offline {
-            return Err(offline_tags(&self.shown()));
+            let message = format!("cannot list the tags of `{}` with --offline", self.shown());
+            return Err(failure(Code::Offline, message, "run the command without `--offline`"));
         }
 
         let mut tags = Vec::new();

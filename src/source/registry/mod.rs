@@ -370,12 +370,6 @@ fn offline(shown: &str) -> Fatal {
     failure(Code::Offline, message, hint)
 }
 
-/// Reports tags that only the registry can list.
-fn offline_tags(shown: &str) -> Fatal {
-    let message = format!("cannot list the tags of `{shown}` with --offline");
-    failure(Code::Offline, message, "run the command without `--offline`")
-}
-
 /// Reports a tag that can only be resolved by the registry.
 fn offline_tag(shown: &str) -> Fatal {
     let message = format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock");

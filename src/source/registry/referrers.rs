@@ -11,7 +11,7 @@ use crate::digest::descriptor_of;
 use crate::failure;
 use crate::image::media_type_of;
 use crate::signature::cosign::signature_tag;
-use crate::signature::may_have_signatures;
+use crate::signature::{Attachment, may_have_signatures};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -59,36 +59,34 @@ impl Repository<'_> {
         self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
     }
 
-    /// Returns the manifest of the tag for signatures; none if there is no such tag.
-    pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
-        self.require_network(of)?;
-        let found = self.tagged(&signature_tag(of.as_ref()), false)?;
-        let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
-        self.client.cache.store(descriptor.digest(), &bytes)?;
-        Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())
-    }
+    /// Returns the manifest of the tag for signatures, if there is one, or the referrers that may have
+    /// signatures.
+    pub(super) fn attached_signatures(
+        &self,
+        of: &Digest,
+        attachment: Attachment,
+    ) -> Result<Vec<Descriptor>, Fatal> {
+        // Signatures that bundles.lock does not record are only known to the registry.
+        if self.sources.access.offline {
+            let message = format!(
+                "cannot look for signatures of `{}@{of}` with --offline: bundles.lock records none",
+                self.shown()
+            );
+            let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
+            return Err(failure(Code::Offline, message, hint));
+        }
+        if attachment == Attachment::Tag {
+            let found = self.tagged(&signature_tag(of.as_ref()), false)?;
+            let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
+            self.client.cache.store(descriptor.digest(), &bytes)?;
+            return Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect());
+        }
 
-    /// Returns the referrers that may have signatures.
-    pub(super) fn signatures_by_subject(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
-        self.require_network(of)?;
         let found = self.referrers(of, false)?.into_iter();
         // An image may have many SBOMs and attestations as well, and each would cost a request.
         let has_type =
             |entry: &Json| entry["artifactType"].as_str().is_some_and(may_have_signatures);
         Ok(found.filter(has_type).filter_map(|entry| serde_json::from_value(entry).ok()).collect())
-    }
-
-    /// Signatures that bundles.lock does not record are only known to the registry.
-    fn require_network(&self, of: &Digest) -> Result<(), Fatal> {
-        if !self.sources.access.offline {
-            return Ok(());
-        }
-        let message = format!(
-            "cannot look for signatures of `{}@{of}` with --offline: bundles.lock records none",
-            self.shown()
-        );
-        let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
-        Err(failure(Code::Offline, message, hint))
     }
 
     /// Returns an index, `None` if there is none.

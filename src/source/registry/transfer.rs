@@ -65,10 +65,7 @@ impl Blobs for Repository<'_> {
     }
 
     fn signatures(&self, of: &Digest, attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
-        match attachment {
-            Attachment::Tag => self.signatures_by_tag(of),
-            Attachment::Referrers => self.signatures_by_subject(of),
-        }
+        self.attached_signatures(of, attachment)
     }
 }
 

@@ -98,7 +98,9 @@ impl LayoutWriter {
             return Ok(false);
         }
         // The layout may have been copied or committed: what is there is hashed once.
-        let has = regular_file::open(&path).is_ok_and(|file| is_blob(file, descriptor));
+        let found = regular_file::open(&path).ok();
+        let found = found.and_then(|file| CheckedBlob::new(file, digest, descriptor.size()).ok());
+        let has = found.is_some_and(|blob| matches!(blob.finish(), Ok(Ok(()))));
         if !has {
             let mut from = open()?;
             let written = fs::create_dir_all(&folder)
@@ -180,12 +182,6 @@ impl LayoutWriter {
 /// Returns the name of an image in the index.
 fn name_of(entry: &Descriptor) -> Option<&str> {
     entry.annotations().as_ref()?.get(REF_NAME).map(String::as_str)
-}
-
-/// Returns true if the file is the blob of the descriptor.
-fn is_blob(file: File, descriptor: &Descriptor) -> bool {
-    let blob = CheckedBlob::new(file, descriptor.digest(), descriptor.size());
-    blob.is_ok_and(|blob| matches!(blob.finish(), Ok(Ok(()))))
 }
 
 /// Creates the file readable for others: layouts are committed or copied elsewhere.
