@@ -34,14 +34,6 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Completes a failure that only has the registry's codes of what does not exist.
-    pub(super) fn not_found(self, what: impl FnOnce() -> String) -> Self {
-        match self {
-            Failure::NotFound(codes) => Failure::NotFound(what() + &codes),
-            other => other,
-        }
-    }
-
     /// Converts the failure to a diagnostic; `host` is the registry's.
     pub(super) fn diagnostic(self, host: &str) -> Diagnostic {
         // Each hint says what the reader can change: network, credentials, configuration or image.

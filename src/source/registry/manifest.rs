@@ -66,8 +66,7 @@ impl Repository<'_> {
         tag: &str,
         push: bool,
     ) -> Result<Option<(Descriptor, Vec<u8>)>, Fatal> {
-        let found = if_found(self.with_retries(|| self.fetch_manifest(tag, None, push)));
-        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
+        self.with_retries(String::new, || if_found(self.fetch_manifest(tag, None, push)))
     }
 
     fn find_manifest(
@@ -88,26 +87,22 @@ impl Repository<'_> {
             return Ok(found);
         }
 
-        self.sources
-            .access
-            .tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
-        let fetched = if self.sources.access.offline {
+        let access = &self.sources.access;
+        access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
+        if access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Reported(missing(shown)))
-        } else {
-            let digest = reference.digest.as_ref();
-            self.with_retries(|| self.fetch_manifest(wanted, digest, false))
-        };
-        let (descriptor, bytes) = fetched.map_err(|failure| match failure {
-            Failure::NotFound(codes) => {
-                let message = format!("`{shown}` not found in the registry{codes}");
-                let missing = Failure::NotFound(message).diagnostic(&self.host.name);
-                match self.hint_for_missing(reference, wanted) {
-                    Some(hint) => missing.hint(hint),
-                    None => missing,
-                }
+            return Err(missing(shown));
+        }
+        let digest = reference.digest.as_ref();
+        let missing = || format!("`{shown}` not found in the registry");
+        let fetched = self.with_retries(missing, || self.fetch_manifest(wanted, digest, false));
+        let (descriptor, bytes) = fetched.map_err(|mut fatal| {
+            if fatal.code == Code::ImageNotFound
+                && let Some(hint) = self.hint_for_missing(reference, wanted)
+            {
+                fatal.hint = Some(hint);
             }
-            other => other.diagnostic(&self.host.name),
+            fatal
         })?;
 
         self.client.cache.store(descriptor.digest(), &bytes)?;
@@ -214,11 +209,7 @@ impl Repository<'_> {
         let mut tags = Vec::new();
         let mut path = format!("tags/list?n={PAGE}");
         for _ in 0..MOST_PAGES {
-            let (page, next) = self.page(&path).map_err(|failure| {
-                let what = || format!("no tags found for `{}`", self.shown());
-                failure.not_found(what).diagnostic(&self.host.name)
-            })?;
-
+            let (page, next) = self.page(&path)?;
             tags.extend(page);
             match next {
                 Some(next) => path = next,
@@ -227,12 +218,13 @@ impl Repository<'_> {
         }
 
         let message = format!("`{}` has more than {} tags", self.shown(), MOST_PAGES * PAGE);
-        Err(Failure::TooMuch(message).diagnostic(&self.host.name).into())
+        Err(self.failed(Failure::TooMuch(message)))
     }
 
     /// Returns one page, and the address of the next one.
-    fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Failure> {
-        self.with_retries(|| {
+    fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Fatal> {
+        let missing = || format!("no tags found for `{}`", self.shown());
+        self.with_retries(missing, || {
             let mut response = self.send(path, false, &Request::new(Method::GET))?;
             let next = next_page(&response);
             let list: TagList = self.read_json(&mut response, "list of tags", "no list of tags")?;

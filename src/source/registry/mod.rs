@@ -212,11 +212,12 @@ impl Repository<'_> {
     }
 
     /// Makes a request when few enough are under way. Retries a temporary failure, as often as the
-    /// configuration says.
+    /// configuration says. `missing` says what does not exist if the registry has no such thing.
     fn with_retries<T>(
         &self,
+        missing: impl FnOnce() -> String,
         mut attempt: impl FnMut() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, Fatal> {
         let Network { downloads, retries, .. } = self.sources.network;
         let free =
             |taken: &BTreeSet<usize>| (0..downloads.max(1) as usize).find(|n| !taken.contains(n));
@@ -226,15 +227,18 @@ impl Repository<'_> {
             let (why, asked) = match attempt() {
                 Err(Failure::Unreachable(why)) if tries < retries => (why, None),
                 Err(Failure::Busy(why, asked)) if tries < retries => (why, asked),
+                Err(Failure::NotFound(codes)) => {
+                    return Err(self.failed(Failure::NotFound(missing() + &codes)));
+                }
                 // Done, or not to be tried again.
-                outcome => return outcome,
+                outcome => return outcome.map_err(|failure| self.failed(failure)),
             };
             let mut pause = pause_after(tries);
             if let Some(seconds) = asked {
                 let asked = Duration::from_secs(seconds);
                 if asked > LONGEST_PAUSE {
                     let message = format!("{why}, with Retry-After {seconds} s");
-                    return Err(Failure::Busy(message, None));
+                    return Err(self.failed(Failure::Busy(message, None)));
                 }
                 // "At once" from a busy registry would use up all tries at once.
                 pause = pause.max(asked);
@@ -243,6 +247,10 @@ impl Repository<'_> {
             self.sources.access.tell(1, || format!("{why}; retrying in {} ms", pause.as_millis()));
             std::thread::sleep(pause);
         }
+    }
+
+    fn failed(&self, failure: Failure) -> Fatal {
+        failure.diagnostic(&self.host.name).into()
     }
 
     /// Sends a request to a path below `/v2/NAME/` or a whole address, with credentials if the registry

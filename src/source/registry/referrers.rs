@@ -29,7 +29,7 @@ impl Repository<'_> {
     /// # Errors
     /// If the registry does not answer, or denies both the API and the tag.
     pub(crate) fn referrers(&self, subject: &Digest, push: bool) -> Result<Vec<Json>, Fatal> {
-        let found = self.with_retries(|| {
+        self.with_retries(String::new, || {
             match self.index(&format!("referrers/{subject}"), push) {
                 Ok(Some(index)) => return Ok(index.manifests),
                 // Registries without the API know no such path, or no such kind of path, or deny it.
@@ -38,8 +38,7 @@ impl Repository<'_> {
             }
             let index = self.index(&format!("manifests/{}", fallback_tag(subject)), push)?;
             Ok(index.map(|index| index.manifests).unwrap_or_default())
-        });
-        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
+        })
     }
 
     /// Adds the descriptor of an attached manifest to the index at the tag of `subject`, for registries

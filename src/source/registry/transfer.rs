@@ -94,20 +94,17 @@ impl Repository<'_> {
         let mut partial = self.client.cache.begin(digest)?;
         let reporter = self.sources.access.reporter.as_ref();
         let mut progress = None;
-        let fetched = self.with_retries(|| {
+        let missing = || format!("blob {digest} not found in {}", self.shown());
+        self.with_retries(missing, || {
             // Not before its turn.
             let progress = progress.get_or_insert_with(|| {
                 reporter.map(|reporter| reporter.download(name, descriptor.size()))
             });
             self.fetch(descriptor, &mut partial, progress.as_deref())
-        });
-        fetched.map_err(|failure| {
-            let what = || format!("blob {digest} not found in {}", self.shown());
-            failure.not_found(what).diagnostic(&self.host.name)
         })?;
         partial.commit()?.map_err(|found| {
             let message = format!("blob {digest} of {} has digest {found}", self.shown());
-            Failure::Mismatch(message).diagnostic(&self.host.name).into()
+            self.failed(Failure::Mismatch(message))
         })
     }
 
@@ -183,37 +180,43 @@ impl Repository<'_> {
         open: impl Fn() -> Result<File, Fatal>,
     ) -> Result<bool, Fatal> {
         let path = format!("blobs/{}", descriptor.digest());
-        let known =
-            self.with_retries(|| if_found(self.send(&path, true, &Request::new(Method::HEAD))));
-        if known.map_err(|failure| failure.diagnostic(&self.host.name))?.is_some() {
+        let head = || if_found(self.send(&path, true, &Request::new(Method::HEAD)));
+        if self.with_retries(String::new, head)?.is_some() {
             return Ok(false);
         }
         let mut file = open()?;
-        let pushed = self.with_retries(|| {
-            // A retry sends the file from its start.
-            file.seek(SeekFrom::Start(0))
-                .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
-            let begin = Request::new(Method::POST);
-            let begun = self.send("blobs/uploads/", true, &begin)?;
-            let place = shown(&begun.from);
-            let location = begun.header("location").and_then(|l| join(&begun.from, l));
-            let Some(location) = location else {
-                return Err(Failure::Refused(format!("{place} returned no upload location")));
-            };
-            // The client's check of redirects does not see this address: it comes with a success.
-            if is_https(&begun.from) && !is_https(&location) {
-                return Err(Failure::UnsafeRedirect(format!(
-                    "{place} returned the upload location {}, which is not HTTPS",
-                    shown(&location)
-                )));
-            }
-            let separator = if location.query().is_some() { '&' } else { '?' };
-            // The location may have a query, which belongs to the upload and must be kept.
-            let address = format!("{location}{separator}digest={}", descriptor.digest());
-            self.put(&address, "application/octet-stream", Content::File(&file, descriptor.size()))
-                .map(drop)
-        });
-        pushed.map(|()| true).map_err(|failure| self.not_pushed(failure))
+        self.with_retries(
+            || self.no_repository(),
+            || {
+                // A retry sends the file from its start.
+                file.seek(SeekFrom::Start(0)).map_err(|error| {
+                    Failure::Refused(format!("cannot read a copied blob: {error}"))
+                })?;
+                let begin = Request::new(Method::POST);
+                let begun = self.send("blobs/uploads/", true, &begin)?;
+                let place = shown(&begun.from);
+                let location = begun.header("location").and_then(|l| join(&begun.from, l));
+                let Some(location) = location else {
+                    return Err(Failure::Refused(format!("{place} returned no upload location")));
+                };
+                // The client's check of redirects does not see this address: it comes with a success.
+                if is_https(&begun.from) && !is_https(&location) {
+                    return Err(Failure::UnsafeRedirect(format!(
+                        "{place} returned the upload location {}, which is not HTTPS",
+                        shown(&location)
+                    )));
+                }
+                let separator = if location.query().is_some() { '&' } else { '?' };
+                // The location may have a query, which belongs to the upload and must be kept.
+                let address = format!("{location}{separator}digest={}", descriptor.digest());
+                self.put(
+                    &address,
+                    "application/octet-stream",
+                    Content::File(&file, descriptor.size()),
+                )
+            },
+        )?;
+        Ok(true)
     }
 
     /// Pushes a manifest or an index under a tag, or under its digest. Returns true if the registry
@@ -226,11 +229,13 @@ impl Repository<'_> {
         bytes: &[u8],
     ) -> Result<bool, Fatal> {
         let path = format!("manifests/{}", tag.unwrap_or(descriptor.digest().as_ref()));
-        let pushed = self.with_retries(|| {
-            self.put(&path, descriptor.media_type().as_ref(), Content::Bytes(bytes))
-                .map(|response| response.header("oci-subject").is_some())
-        });
-        pushed.map_err(|failure| self.not_pushed(failure))
+        self.with_retries(
+            || self.no_repository(),
+            || {
+                self.put(&path, descriptor.media_type().as_ref(), Content::Bytes(bytes))
+                    .map(|response| response.header("oci-subject").is_some())
+            },
+        )
     }
 
     fn put(&self, path: &str, kind: &str, body: Content<'_>) -> Result<Response, Failure> {
@@ -238,8 +243,7 @@ impl Repository<'_> {
         self.send(path, true, &Request { method: Method::PUT, headers, body })
     }
 
-    fn not_pushed(&self, failure: Failure) -> Fatal {
-        let failure = failure.not_found(|| format!("repository not found for {}", self.shown()));
-        failure.diagnostic(&self.host.name).into()
+    fn no_repository(&self) -> String {
+        format!("repository not found for {}", self.shown())
     }
 }
