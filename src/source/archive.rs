@@ -2,7 +2,7 @@
 
 use super::compression::{Compression, Decoder};
 use super::digest::Hasher;
-use super::limits::{Limits, Watched, exceeded, in_bytes};
+use super::limits::{Limits, Watched, at_most, exceeded, in_bytes};
 use oci_spec::image::Digest;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -36,10 +36,8 @@ impl Meter {
 
     fn count_entry(&self) -> io::Result<()> {
         self.entries.set(self.entries.get() + 1);
-        if self.entries.get() > self.limits.entries {
-            return Err(exceeded(format!("more than {} entries", self.limits.entries)));
-        }
-        Ok(())
+        let limit = self.limits.entries;
+        at_most(self.entries.get(), limit, || format!("more than {limit} entries"))
     }
 
     /// Counts `count` more bytes of a stream that has returned `given` bytes for `taken` stored
@@ -47,10 +45,9 @@ impl Meter {
     fn count_bytes(&self, count: u64, given: u64, taken: u64) -> io::Result<()> {
         let limits = &self.limits;
         self.expanded.set(self.expanded.get().saturating_add(count));
-        if self.expanded.get() > limits.expanded_bytes {
-            let limit = in_bytes(limits.expanded_bytes);
-            return Err(exceeded(format!("expands to more than {limit}")));
-        }
+        let limit = limits.expanded_bytes;
+        let too_much = || format!("expands to more than {}", in_bytes(limit));
+        at_most(self.expanded.get(), limit, too_much)?;
         // Small layers may compress well: empty files and zeros are usual at the start.
         if given > limits.expansion_floor && given / limits.expansion_ratio > taken {
             return Err(exceeded(format!(

@@ -50,15 +50,15 @@ impl OciArtifact {
         annotations: &BTreeMap<String, String>,
     ) -> Self {
         let more = json!({ "annotations": annotations });
-        Self::of(Blob::new(config), Blob::new(layer), Json::Null, more)
+        Self::of(Blob::new(config), Blob::new(layer), more)
     }
 
-    /// Creates an artifact whose manifest also has a type and, after the layer, these entries.
-    fn of(config: Blob, layer: Blob, artifact_type: Json, more: Json) -> Self {
+    /// Creates an artifact whose manifest has these entries as well.
+    fn of(config: Blob, layer: Blob, more: Json) -> Self {
         let mut manifest = json!({
             "schemaVersion": 2,
             "mediaType": MediaType::ImageManifest.to_string(),
-            "artifactType": artifact_type,
+            "artifactType": null,
             "config": config.descriptor,
             "layers": [layer.descriptor],
         });
@@ -90,21 +90,7 @@ impl OciArtifact {
         let config = Blob::new((MediaType::ImageConfig.as_ref(), config));
         let mut described = json!(layer.descriptor);
         described["annotations"] = json!(annotations);
-        Self::of(config, layer, Json::Null, json!({ "layers": [described] }))
-    }
-
-    /// Creates an artifact that is attached to `subject`.
-    fn attached(
-        media_type: &str,
-        content: Vec<u8>,
-        annotations: &BTreeMap<String, String>,
-        subject: &OciArtifact,
-    ) -> Self {
-        // A configuration that says nothing.
-        let config = Blob::new((MediaType::EmptyJSON.as_ref(), b"{}".to_vec()));
-        let layer = Blob::new((media_type, content));
-        let more = json!({ "subject": subject.descriptor, "annotations": annotations });
-        Self::of(config, layer, json!(media_type), more)
+        Self::of(config, layer, json!({ "layers": [described] }))
     }
 
     /// Returns the digest of the layer.
@@ -226,7 +212,14 @@ impl SourceResolver {
             }
 
             let Attachment { media_type, annotations, content } = attachment;
-            let artifact = OciArtifact::attached(media_type, content()?, annotations, subject);
+            // A configuration that says nothing.
+            let config = Blob::new((MediaType::EmptyJSON.as_ref(), b"{}".to_vec()));
+            let more = json!({
+                "artifactType": media_type,
+                "subject": subject.descriptor,
+                "annotations": annotations,
+            });
+            let artifact = OciArtifact::of(config, Blob::new((media_type, content()?)), more);
             let is_listed = self.send(&artifact, &target.name, None)?;
             // Without the referrers API, clients keep the list in a tag (OCI distribution 1.1).
             if !is_listed {

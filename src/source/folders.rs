@@ -56,7 +56,7 @@ impl Folders {
         let mut warnings = Diagnostics::new();
         let mut tree = read(self.candidates(), diagnostics)?;
         let mut decided = self.decide(&tree, &mut warnings)?;
-        if !tree.keeps(&decided.manifests) {
+        if !self.candidates().contains(&decided.manifests) {
             let folders = [self.candidates(), vec![decided.manifests]].concat();
             // The first read has reported the warnings about the layers.
             tree = read(folders, &mut Diagnostics::new())?;

@@ -48,11 +48,8 @@ impl Limits {
     pub(super) fn count_name(&self, sum: &mut u64, length: usize, names: &str) -> io::Result<()> {
         // Approximate cost of a node, in addition to its path.
         *sum += length as u64 + 64;
-        if *sum > self.name_bytes {
-            let limit = in_bytes(self.name_bytes);
-            return Err(exceeded(format!("{names} are longer than {limit} in total")));
-        }
-        Ok(())
+        let limit = self.name_bytes;
+        at_most(*sum, limit, || format!("{names} are longer than {} in total", in_bytes(limit)))
     }
 }
 
@@ -84,6 +81,11 @@ impl Default for Limits {
 /// [`is_exceeded`] recognises it at the other end.
 pub(super) fn exceeded(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, message)
+}
+
+/// Returns an error if a number passed its limit.
+pub(super) fn at_most(count: u64, limit: u64, why: impl FnOnce() -> String) -> io::Result<()> {
+    if count > limit { Err(exceeded(why())) } else { Ok(()) }
 }
 
 /// Returns true if the error was created by [`exceeded`].

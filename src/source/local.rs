@@ -4,7 +4,7 @@ use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::tarball::{TarContent, Tarball};
-use super::{BundleFiles, directory, docker_archive, failure, folders, unreadable};
+use super::{BundleFiles, directory, docker_archive, failure, folders, image, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal, suggest};
 use std::collections::BTreeMap;
 use std::io;
@@ -87,7 +87,8 @@ pub(super) fn read(
         return Err(unreadable(shown, &error));
     };
 
-    layout.read(&Wanted::of_suffix(suffix)?, diagnostics)
+    let root = layout.locate(&Wanted::of_suffix(suffix)?, diagnostics)?;
+    image::read(&layout, &root, diagnostics)
 }
 
 /// Finds an existing path with a similar last component.

@@ -9,7 +9,7 @@ mod folder;
 mod whiteout;
 
 use super::archive::{EntryKind, TarEntry, show};
-use super::limits::{Limits, exceeded, in_bytes};
+use super::limits::{Limits, at_most, exceeded, in_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
@@ -72,11 +72,6 @@ impl Tree {
     pub(super) fn rooted(mut self, root: &[u8]) -> Self {
         self.root = root.to_vec();
         self
-    }
-
-    /// Returns true if the files of `folder` are kept.
-    pub(super) fn keeps(&self, folder: &str) -> bool {
-        self.folders.iter().any(|f| f == folder)
     }
 
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
@@ -169,12 +164,9 @@ impl Tree {
         if let Node::File(content) = &node {
             self.kept_bytes += content.len() as u64;
             self.kept_files += 1;
-            if self.kept_files > self.limits.kept_files {
-                let limit = self.limits.kept_files;
-                return Err(exceeded(format!(
-                    "more than {limit} files in the bundle's directories"
-                )));
-            }
+            let limit = self.limits.kept_files;
+            let too_many = || format!("more than {limit} files in the bundle's directories");
+            at_most(self.kept_files, limit, too_many)?;
         }
         self.insert_parents(&path)?;
         let target = if let Node::Symlink(target) = &node { target.len() } else { 0 };
@@ -214,15 +206,13 @@ impl Tree {
     /// Returns an error if the content of a file would be too large, alone or with all others.
     pub(super) fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
         let (file, all) = (self.limits.kept_file_bytes, self.limits.kept_bytes);
-        if size > file {
+        at_most(size, file, || {
             let (path, size, limit) = (show(path), in_bytes(size), in_bytes(file));
-            return Err(exceeded(format!("the file `{path}` has {size}; the limit is {limit}")));
-        }
-        if self.kept_bytes.saturating_add(size) > all {
-            let limit = in_bytes(all);
-            return Err(exceeded(format!("the bundle's files are larger than {limit} in total")));
-        }
-        Ok(())
+            format!("the file `{path}` has {size}; the limit is {limit}")
+        })?;
+        at_most(self.kept_bytes.saturating_add(size), all, || {
+            format!("the bundle's files are larger than {} in total", in_bytes(all))
+        })
     }
 
     /// Resolves a hard link at `path`.

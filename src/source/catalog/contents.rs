@@ -6,7 +6,7 @@ use super::place::Item;
 use super::{invalid, stream};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, suggest};
 use crate::failure;
-use crate::limits::{Limits, exceeded, in_bytes};
+use crate::limits::{Limits, at_most, in_bytes};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -106,12 +106,10 @@ impl<'a> Reading<'a> {
         // Most files of a large catalog have nothing to keep; a finding takes about 1 KiB.
         self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
         // The visitor cannot stop the stream, so the limit is checked after the file's objects.
-        if self.kept_bytes > self.limits.kept_bytes {
-            let limit = in_bytes(self.limits.kept_bytes);
-            return Err(exceeded(format!(
-                "the catalog's data or errors of the package exceed {limit}"
-            )));
-        }
+        let limit = self.limits.kept_bytes;
+        at_most(self.kept_bytes, limit, || {
+            format!("the catalog's data or errors of the package exceed {}", in_bytes(limit))
+        })?;
         self.files.insert(path.to_owned(), file);
         Ok(())
     }

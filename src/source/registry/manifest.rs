@@ -9,6 +9,7 @@ use crate::diag::{Code, Fatal, listed, quoted, suggest};
 use crate::digest::Hasher;
 use crate::image::media_type_of;
 use crate::limits::{in_bytes, read_at_most};
+use crate::parallel::locked;
 use crate::reference::Reference;
 use crate::signature::describe;
 use oci_spec::image::{Descriptor, Digest};
@@ -44,11 +45,11 @@ impl Repository<'_> {
         );
         // Several bundles of one image ask at the same time, and one request answers all.
         let _claim = self.client.claims.take(&shown);
-        if let Some(known) = self.client.outcome(&shown) {
-            return known;
+        if let Some(known) = locked(&self.client.outcomes).get(&shown) {
+            return known.clone();
         }
         let found = self.find_manifest(reference, &wanted, &shown);
-        self.client.remember(&shown, found.clone());
+        locked(&self.client.outcomes).insert(shown, found.clone());
         found
     }
 
@@ -173,16 +174,13 @@ impl Repository<'_> {
         let place = shown(&response.from);
         let limit = self.sources.limits.document_bytes;
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
-        let read = read_body(&mut response.body, self.sources.network.timeout, limit);
-        let bytes = read.map_err(|error| broken(&place, &error))?.ok_or_else(|| {
-            Failure::TooMuch(format!("{place}: the {kind} is larger than {}", in_bytes(limit)))
-        })?;
-        // A connection that ends early looks like the end of the body.
-        if announced.is_some_and(|size| size > bytes.len() as u64) {
-            let message = format!("{place} ended after {} bytes", bytes.len());
-            return Err(Failure::Unreachable(message));
+        let too_much =
+            || Failure::TooMuch(format!("{place}: the {kind} is larger than {}", in_bytes(limit)));
+        if announced.is_some_and(|size| size > limit) {
+            return Err(too_much());
         }
-        Ok(bytes)
+        let read = read_body(&mut response.body, self.sources.network.timeout, limit);
+        read.map_err(|error| broken(&place, &error))?.ok_or_else(too_much)
     }
 
     /// Reads a document as `T`; `other` says what the response has if it is none.

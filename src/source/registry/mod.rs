@@ -25,6 +25,7 @@ use crate::config::Network;
 use crate::diag::{Code, Fatal};
 use crate::failure;
 use crate::ir::json::items;
+use crate::parallel::locked;
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Http, Request, Response, is_loopback, join, same_host, shown};
@@ -34,7 +35,7 @@ use retry::{Claims, LONGEST_PAUSE, pause_after, read_body, retry_after, timed};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use ureq::http::{Method, Uri};
 use ureq::tls::Certificate;
@@ -135,19 +136,9 @@ impl Client {
         })
     }
 
-    /// Returns the earlier result of this run, if any.
-    fn outcome(&self, name: &str) -> Option<Result<Descriptor, Fatal>> {
-        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
-    }
-
-    fn remember(&self, name: &str, outcome: Result<Descriptor, Fatal>) {
-        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        outcomes.insert(name.to_owned(), outcome);
-    }
-
     fn host(&self, name: &str, sources: &SourceResolver) -> Result<Arc<Host>, Failure> {
         // Locked until the host is known: another thread would probe the same registry again.
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hosts = locked(&self.hosts);
         if let Some(host) = hosts.get(name) {
             return Ok(Arc::clone(host));
         }
@@ -259,7 +250,7 @@ impl Repository<'_> {
         let actions = if push { "pull,push" } else { "pull" };
         let scope = format!("repository:{}:{actions}", self.name);
         let host = &self.host;
-        let known = host.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&scope).cloned();
+        let known = locked(&host.tokens).get(&scope).cloned();
         let response = self.send_once(path, request, known.as_ref())?;
         if response.status.as_u16() != 401 {
             return self.check_status(response, None);
@@ -274,7 +265,7 @@ impl Repository<'_> {
         let response = self.send_once(path, request, Some(&token))?;
         // A rejected token is not kept, or the next request would begin with it.
         if response.status.is_success() {
-            host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
+            locked(&host.tokens).insert(scope, token);
         }
         self.check_status(response, credentials.as_ref())
     }

@@ -2,6 +2,7 @@
 //! Timeouts, retries, and the number of parallel downloads.
 
 use crate::limits::{Watched, exceeded, read_at_most};
+use crate::parallel::locked;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -99,7 +100,7 @@ impl<K: Ord + Clone> Claims<K> {
 
     /// Waits until a key is free among those that are taken, and claims it likewise.
     pub(super) fn wait_for(&self, free: impl Fn(&BTreeSet<K>) -> Option<K>) -> Claim<'_, K> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = locked(&self.taken);
         loop {
             if let Some(key) = free(&taken) {
                 taken.insert(key.clone());
@@ -118,9 +119,7 @@ pub(super) struct Claim<'c, K: Ord> {
 
 impl<K: Ord> Drop for Claim<'_, K> {
     fn drop(&mut self) {
-        // A poisoned lock is used all the same: each change of the set is one call, which is done
-        // or not.
-        self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        locked(&self.of.taken).remove(&self.key);
         self.of.given_back.notify_all();
     }
 }

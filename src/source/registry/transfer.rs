@@ -12,7 +12,7 @@ use super::http::{Content, Request, Response, is_https};
 use super::retry::time_limited;
 use super::{Repository, accepted, broken, join, offline, shown};
 use crate::diag::Fatal;
-use crate::parallel::in_parallel;
+use crate::parallel::{in_parallel, locked};
 use oci_spec::image::{Descriptor, Digest};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -75,11 +75,12 @@ impl Repository<'_> {
         let _claim = self.client.claims.take(&descriptor.digest().to_string());
         let name = format!("{}@{}", self.shown(), descriptor.digest());
         // Bundles share layers; a failure is reported for each, and asked for once.
-        if let Some(Err(known)) = self.client.outcome(&name) {
-            return Err(known);
+        if let Some(Err(known)) = locked(&self.client.outcomes).get(&name) {
+            return Err(known.clone());
         }
-        self.download_now(descriptor, &name)
-            .inspect_err(|problems| self.client.remember(&name, Err(problems.clone())))
+        self.download_now(descriptor, &name).inspect_err(|problems| {
+            locked(&self.client.outcomes).insert(name.clone(), Err(problems.clone()));
+        })
     }
 
     fn download_now(&self, descriptor: &Descriptor, name: &str) -> Result<(), Fatal> {

@@ -306,8 +306,8 @@ fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
 /// Reports an image of which no signature is valid.
 fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
     let mut seen = BTreeSet::new();
-    let reasons = found.iter().map(Rejection::describe);
-    let reasons: Vec<String> = reasons.filter(|reason| seen.insert(reason.clone())).collect();
+    let reasons = found.iter().map(|Rejection(reason)| reason.as_str());
+    let reasons: Vec<&str> = reasons.filter(|reason| seen.insert(*reason)).collect();
     let count = match found.len() {
         1 => "its signature is not valid".to_owned(),
         count => format!("none of its {count} signatures is valid"),

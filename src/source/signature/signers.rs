@@ -44,51 +44,35 @@ pub(super) enum Signers {
     Identity(Box<Identity>),
 }
 
-/// The reason why a signature does not vouch for an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Rejection {
-    /// A signature by none of the keys, or one that was changed.
-    OtherKey,
-    /// A valid keyless signature by another identity.
-    OtherIdentity { identity: String, issuer: String },
-    /// A signature with a key, where a certificate of an identity is expected.
-    NoCertificate,
-    /// A keyless signature without a valid proof; `subject` is the invalid part.
-    Unproven { subject: &'static str, why: String },
-    /// A valid signature, by this signer, of another digest.
-    OtherDigest { signer: Signer, found: String },
-    /// A valid signature, by this signer, of this digest in another repository.
-    OtherRepository { signer: Signer, found: String, expected: String },
-    /// A signature that cannot be parsed.
-    Malformed(String),
-}
+/// The reason why a signature does not vouch for an image, as part of a sentence.
+#[derive(Debug)]
+pub(super) struct Rejection(pub(super) String);
 
 impl Rejection {
-    /// Describes the rejection, as part of a sentence.
-    pub(super) fn describe(&self) -> String {
-        match self {
-            Rejection::OtherKey => "signed by another key, or changed".to_owned(),
-            Rejection::OtherIdentity { identity, issuer } => format!(
-                "signed by `{}` of the issuer `{}`",
-                identity.escape_debug(),
-                issuer.escape_debug()
-            ),
-            Rejection::NoCertificate => "signed with a key, without a certificate".to_owned(),
-            Rejection::Unproven { subject, why } => {
-                format!("{subject} is not valid ({})", why.escape_debug())
-            }
-            Rejection::OtherDigest { signer, found } => format!(
-                "{} signed another digest, {}",
-                signer.short().escape_debug(),
-                found.escape_debug()
-            ),
-            Rejection::OtherRepository { signer, found, expected } => format!(
-                "{} signed it as `{}`, not as `{expected}`",
-                signer.short().escape_debug(),
-                found.escape_debug()
-            ),
-            Rejection::Malformed(why) => format!("malformed ({})", why.escape_debug()),
-        }
+    /// A signature by none of the keys, or one that was changed.
+    fn other_key() -> Self {
+        Rejection("signed by another key, or changed".to_owned())
+    }
+
+    /// A signature that cannot be parsed.
+    pub(super) fn malformed(why: impl ToString) -> Self {
+        Rejection(format!("malformed ({})", why.to_string().escape_debug()))
+    }
+
+    /// A valid signature, by this signer, of another digest.
+    pub(super) fn other_digest(signer: &Signer, found: &str) -> Self {
+        let (signer, found) = (signer.short().escape_debug(), found.escape_debug());
+        Rejection(format!("{signer} signed another digest, {found}"))
+    }
+
+    /// A signature with a key, where a certificate of an identity is expected.
+    pub(super) fn no_certificate() -> Self {
+        Rejection("signed with a key, without a certificate".to_owned())
+    }
+
+    /// A keyless signature without a valid proof; `subject` is the invalid part.
+    pub(super) fn unproven(subject: &str, why: &str) -> Self {
+        Rejection(format!("{subject} is not valid ({})", why.escape_debug()))
     }
 }
 
@@ -111,12 +95,14 @@ impl Signers {
         payload: &[u8],
         annotations: &HashMap<String, String>,
     ) -> Result<Signer, Rejection> {
-        let malformed = |why: &str| Rejection::Malformed(why.to_owned());
         let signature = annotations.get(SIGNATURE);
-        let signature = signature.ok_or_else(|| malformed("no signature in the annotations"))?;
-        let signature = STANDARD.decode(signature).map_err(|_| malformed("it is not base64"))?;
+        let missing = || Rejection::malformed("no signature in the annotations");
+        let signature = STANDARD.decode(signature.ok_or_else(missing)?);
+        let signature = signature.map_err(|_| Rejection::malformed("it is not base64"))?;
         match self {
-            Signers::Keys(keys) => signed_by(keys, payload, &signature).ok_or(Rejection::OtherKey),
+            Signers::Keys(keys) => {
+                signed_by(keys, payload, &signature).ok_or_else(Rejection::other_key)
+            }
             #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_payload(payload, &signature, annotations),
         }
@@ -129,7 +115,7 @@ impl Signers {
                 let mut signatures = envelope.signatures.iter();
                 signatures
                     .find_map(|one| signed_by(keys, envelope.message, one))
-                    .ok_or(Rejection::OtherKey)
+                    .ok_or_else(Rejection::other_key)
             }
             #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_envelope(envelope),

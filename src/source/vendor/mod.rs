@@ -36,7 +36,7 @@ struct Image<'s> {
     parts: Vec<(Descriptor, Role)>,
 }
 
-/// What a part is: its place decides that, not the media type that others gave it.
+/// The role of a part: its place decides that, not the media type that others gave it.
 enum Role {
     /// A configuration or a layer.
     Blob,

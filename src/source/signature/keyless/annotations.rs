@@ -60,8 +60,8 @@ pub(super) fn bundle(
     signature: &[u8],
     annotations: &HashMap<String, String>,
 ) -> Result<Bundle, Rejection> {
-    let malformed = |key: &str, why: &str| Rejection::Malformed(format!("{key}: {why}"));
-    let certificate = annotations.get(CERTIFICATE).ok_or(Rejection::NoCertificate)?;
+    let malformed = |key: &str, why: &str| Rejection::malformed(format!("{key}: {why}"));
+    let certificate = annotations.get(CERTIFICATE).ok_or_else(Rejection::no_certificate)?;
     let chain = annotations.get(CHAIN).map(String::as_str).unwrap_or_default();
     let certificates = [(CERTIFICATE, certificate.as_str()), (CHAIN, chain)].map(|(key, pem)| {
         CertificateDer::pem_slice_iter(pem.as_bytes())
@@ -75,7 +75,7 @@ pub(super) fn bundle(
 
     let Some(entry) = annotations.get(ENTRY) else {
         let why = format!("the annotation {ENTRY} is missing");
-        return Err(Rejection::Unproven { subject: "its entry in the transparency log", why });
+        return Err(Rejection::unproven("its entry in the transparency log", &why));
     };
     let entry = log_entry(entry).map_err(|why| malformed(ENTRY, &why))?;
     let timestamps = match annotations.get(TIMESTAMP) {
@@ -102,7 +102,7 @@ pub(super) fn bundle(
             "signature": STANDARD.encode(signature),
         },
     });
-    Bundle::from_json(&bundle.to_string()).map_err(|error| Rejection::Malformed(error.to_string()))
+    Bundle::from_json(&bundle.to_string()).map_err(Rejection::malformed)
 }
 
 /// Returns the log entry of an annotation as bundles have it.
