@@ -85,7 +85,19 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let opened = open(blobs, root, diagnostics)?;
-    let unpacked = |folders, found: &mut Diagnostics| opened.unpack(folders, found);
+    let limits = blobs.limits();
+    let unpacked = |folders, found: &mut Diagnostics| {
+        let mut tree = Tree::new(folders, limits);
+        // One for all layers: ten bombs of a tenth of the limit are a bomb.
+        let meter = Meter::new(limits);
+        for layer in &opened.layers {
+            tree.begin_layer();
+            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry);
+            opened.walk_layer(layer, &meter, visit, found)?;
+        }
+        Ok(tree)
+    };
+
     let files = folders::bundle(&opened.labels, unpacked, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
@@ -118,20 +130,6 @@ impl Opened<'_> {
             layers: layers.iter().map(|layer| of(&layer.descriptor)).collect(),
             signature: None,
         }
-    }
-
-    /// Applies all layers to a tree that keeps `folders`.
-    fn unpack(&self, folders: Vec<String>, diagnostics: &mut Diagnostics) -> Result<Tree, Fatal> {
-        let limits = self.blobs.limits();
-        let mut tree = Tree::new(folders, limits);
-        // One for all layers: ten bombs of a tenth of the limit are a bomb.
-        let meter = Meter::new(limits);
-        for layer in &self.layers {
-            tree.begin_layer();
-            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry);
-            self.walk_layer(layer, &meter, visit, diagnostics)?;
-        }
-        Ok(tree)
     }
 
     /// Visits the entries of a layer, checked; what was made of them is of no use after an error.
