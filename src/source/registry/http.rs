@@ -141,11 +141,11 @@ impl Http {
                 return Ok(response);
             };
             let next = join(&uri, target).ok_or_else(|| {
-                Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
+                Failure::unsafe_redirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
             // Plain HTTP only where it was asked for from the start.
             if next.scheme_str() != Some("https") && next.scheme_str() != address.scheme_str() {
-                return Err(Failure::UnsafeRedirect(format!(
+                return Err(Failure::unsafe_redirect(format!(
                     "{} redirects to {}, which is not HTTPS",
                     shown(&uri),
                     shown(&next)
@@ -153,7 +153,7 @@ impl Http {
             }
             uri = next;
         }
-        Err(Failure::UnsafeRedirect(format!(
+        Err(Failure::unsafe_redirect(format!(
             "{} redirects more than {MOST_REDIRECTS} times",
             shown(address)
         )))
@@ -400,7 +400,7 @@ fn is_allowed_host(host: &str) -> bool {
 const FORBIDDEN: &str = "it is a loopback, link-local or cloud metadata address";
 
 fn forbidden(uri: &Uri) -> Failure {
-    Failure::UnsafeRedirect(format!("{} is not contacted: {FORBIDDEN}", shown(uri)))
+    Failure::unsafe_redirect(format!("{} is not contacted: {FORBIDDEN}", shown(uri)))
 }
 
 /// Converts a connection error to a failure.

@@ -155,7 +155,7 @@ impl Repository<'_> {
                 Some(_) => format!("{place} has digest {found}"),
                 None => format!("{place} has digest {found}, but the registry reports {expected}"),
             };
-            return Err(Failure::Mismatch(message));
+            return Err(Failure::mismatch(message));
         }
 
         let content_type = response.header("content-type");
@@ -175,7 +175,7 @@ impl Repository<'_> {
         let limit = self.sources.limits.document_bytes;
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         let too_much =
-            || Failure::TooMuch(format!("{place}: the {kind} is larger than {}", in_bytes(limit)));
+            || Failure::too_much(format!("{place}: the {kind} is larger than {}", in_bytes(limit)));
         if announced.is_some_and(|size| size > limit) {
             return Err(too_much());
         }
@@ -216,7 +216,7 @@ impl Repository<'_> {
         }
 
         let message = format!("`{}` has more than {} tags", self.shown(), MOST_PAGES * PAGE);
-        Err(self.failed(Failure::TooMuch(message)))
+        Err(self.failed(Failure::too_much(message)))
     }
 
     /// Returns one page, and the address of the next one.

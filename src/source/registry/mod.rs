@@ -354,7 +354,7 @@ fn headers_of(response: &Response) -> String {
 /// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
     if is_exceeded(error) {
-        return Failure::TooSlow(format!("{place} is too slow: {error}"));
+        return Failure::too_slow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {
         io::ErrorKind::TimedOut => format!("{place} is too slow: {error}"),

@@ -137,10 +137,10 @@ impl Repository<'_> {
     fn fetch_token(&self, realm: &str, asked: &Asked<'_>) -> Result<Secret, Failure> {
         let (host, registry, credentials) = (&self.host, &self.base, asked.credentials);
         let unsafe_realm = |realm: &Uri, why: &str| {
-            let name = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
+            let name = realm.authority().map_or("", |authority| authority.as_str());
             let message =
                 format!("the token server of {}/ is {}, {why}", host.endpoint, shown(realm));
-            Failure::UnsafeRealm(message, name)
+            Failure::unsafe_realm(message, &host.name, name)
         };
 
         // User information in the URL would be sent as credentials, so such a realm is rejected.

@@ -105,7 +105,7 @@ impl Repository<'_> {
         })?;
         partial.commit()?.map_err(|found| {
             let message = format!("blob {digest} of {} has digest {found}", self.shown());
-            self.failed(Failure::Mismatch(message))
+            self.failed(Failure::mismatch(message))
         })
     }
 
@@ -157,7 +157,7 @@ impl Repository<'_> {
             }
             if partial.size + count as u64 > size {
                 let message = format!("{place} is longer than the {size} bytes in its descriptor");
-                return Err(Failure::Mismatch(message));
+                return Err(Failure::mismatch(message));
             }
             partial.write(&buffer[..count]).map_err(Failure::Reported)?;
             if let Some(progress) = progress {
@@ -170,7 +170,7 @@ impl Repository<'_> {
         // A registry that says itself that it has less will not have more the next time.
         let message = format!("{place} ended after {} of {size} bytes", partial.size);
         if announced.is_some_and(|announced| announced < left) {
-            return Err(Failure::Mismatch(message));
+            return Err(Failure::mismatch(message));
         }
         Err(Failure::Unreachable(message))
     }
@@ -202,7 +202,7 @@ impl Repository<'_> {
                 };
                 // The client's check of redirects does not see this address: it comes with a success.
                 if is_https(&begun.from) && !is_https(&location) {
-                    return Err(Failure::UnsafeRedirect(format!(
+                    return Err(Failure::unsafe_redirect(format!(
                         "{place} returned the upload location {}, which is not HTTPS",
                         shown(&location)
                     )));
