@@ -22,7 +22,7 @@ mod vendor;
 mod verify;
 
 use crate::attest::{self, Attestations};
-use crate::config::{Config, Network};
+use crate::config::Config;
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::jq;
@@ -132,9 +132,9 @@ impl Invocation<'_> {
     fn configuration_if_any(&mut self) -> Option<(Option<Config>, SourceResolver)> {
         // `inspect` and `diff` can do without it.
         if !self.global.config.exists() {
-            let (network, limits) = (Network::default(), Limits::default());
-            let (base, access) = (Path::new(""), access::access(self.global));
-            return Some((None, SourceResolver::new(base, &[], &[], &network, &limits, access)));
+            let access = access::access(self.global);
+            let sources = SourceResolver::new(Path::new(""), &[], &Limits::default(), access);
+            return Some((None, sources));
         }
         let config = self.read_with(Config::read_any)?;
         let sources = self.sources(&config);

@@ -1,8 +1,8 @@
 //! Walking tar archives of strangers, compressed or not, at a bounded cost.
 
-use super::compression::Decoder;
+use super::compression::{Compression, Decoder};
 use super::digest::Hasher;
-use super::limits::{Limits, Watched, exceeded, in_bytes};
+use super::limits::{Limits, Watched, at_most, exceeded, in_bytes};
 use oci_spec::image::Digest;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -36,10 +36,8 @@ impl Meter {
 
     fn count_entry(&self) -> io::Result<()> {
         self.entries.set(self.entries.get() + 1);
-        if self.entries.get() > self.limits.entries {
-            return Err(exceeded(format!("more than {} entries", self.limits.entries)));
-        }
-        Ok(())
+        let limit = self.limits.entries;
+        at_most(self.entries.get(), limit, || format!("more than {limit} entries"))
     }
 
     /// Counts `count` more bytes of a stream that has returned `given` bytes for `taken` stored
@@ -47,10 +45,9 @@ impl Meter {
     fn count_bytes(&self, count: u64, given: u64, taken: u64) -> io::Result<()> {
         let limits = &self.limits;
         self.expanded.set(self.expanded.get().saturating_add(count));
-        if self.expanded.get() > limits.expanded_bytes {
-            let limit = in_bytes(limits.expanded_bytes);
-            return Err(exceeded(format!("expands to more than {limit}")));
-        }
+        let limit = limits.expanded_bytes;
+        let too_much = || format!("expands to more than {}", in_bytes(limit));
+        at_most(self.expanded.get(), limit, too_much)?;
         // Small layers may compress well: empty files and zeros are usual at the start.
         if given > limits.expansion_floor && given / limits.expansion_ratio > taken {
             return Err(exceeded(format!(
@@ -70,8 +67,8 @@ impl Meter {
 }
 
 /// A decompressed stream with counted and, optionally, hashed bytes.
-pub(super) struct Expanded<R: Read> {
-    decoder: Decoder<Watched<'static, R>>,
+pub(super) struct Expanded<'r> {
+    decoder: Decoder<'r>,
     meter: Rc<Meter>,
     hasher: Option<Hasher>,
     /// Bytes that the decoder has read.
@@ -79,8 +76,12 @@ pub(super) struct Expanded<R: Read> {
     given: u64,
 }
 
-impl<R: Read> Expanded<R> {
-    pub(super) fn new(stored: R, meter: &Rc<Meter>, hasher: Option<Hasher>) -> io::Result<Self> {
+impl<'r> Expanded<'r> {
+    pub(super) fn new(
+        stored: impl Read + 'r,
+        meter: &Rc<Meter>,
+        hasher: Option<Hasher>,
+    ) -> io::Result<Self> {
         let taken = Rc::new(Cell::new(0));
         let count = Rc::clone(&taken);
         let stored = Watched::new(stored, move |bytes| {
@@ -92,23 +93,23 @@ impl<R: Read> Expanded<R> {
         Ok(Expanded { decoder, meter: Rc::clone(meter), hasher, taken, given: 0 })
     }
 
-    pub(super) fn compression(&self) -> super::compression::Compression {
-        self.decoder.compression()
+    pub(super) fn compression(&self) -> Compression {
+        self.decoder.compression
     }
 
     /// Reads what is left, so that all of it has been hashed and checked.
-    pub(super) fn drain(&mut self) -> io::Result<()> {
+    fn drain(&mut self) -> io::Result<()> {
         self.meter.allowance.set(u64::MAX);
         io::copy(self, &mut io::sink()).map(drop)
     }
 
-    /// Returns the stored stream and the digest of the expanded one.
-    pub(super) fn into_parts(self) -> (R, Option<Digest>) {
-        (self.decoder.into_inner().inner, self.hasher.map(Hasher::finish))
+    /// Returns the digest of what was read.
+    pub(super) fn digest(self) -> Option<Digest> {
+        self.hasher.map(Hasher::finish)
     }
 }
 
-impl<R: Read> Read for Expanded<R> {
+impl Read for Expanded<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.decoder.read(buffer)?;
         self.given += count as u64;
@@ -143,15 +144,10 @@ pub(super) struct TarEntry<'a> {
     pub(super) size: u64,
     /// Offset of its content in the decompressed archive.
     pub(super) position: u64,
-    content: &'a mut dyn Read,
+    pub(super) content: &'a mut dyn Read,
 }
 
 impl TarEntry<'_> {
-    /// Returns the content as a stream.
-    pub(super) fn stream(&mut self) -> &mut dyn Read {
-        self.content
-    }
-
     /// Reads the whole content; allocates [`size`](Self::size), which the caller has checked.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
@@ -167,22 +163,16 @@ impl TarEntry<'_> {
     }
 }
 
-/// Visits the entries of an archive in order, then reads its stream to the end. Gives the stream
-/// back, at its end unless there is an error.
-pub(super) fn walk<R: Read>(
-    stream: Expanded<R>,
-    meter: &Meter,
+/// Visits the entries of an archive in order, then reads its stream to the end.
+pub(super) fn walk(
+    stream: &mut Expanded<'_>,
     visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
-) -> (Expanded<R>, io::Result<()>) {
-    let content_end = Rc::new(Cell::new(0));
-    let padded = Padded { inner: stream, position: 0, content_end: Rc::clone(&content_end) };
-    let mut archive = tar::Archive::new(padded);
-    // The archive is given back in any case: its digest explains most errors.
-    let walked = walk_entries(&mut archive, meter, &content_end, visit);
-    let mut stream = archive.into_inner().inner;
+) -> io::Result<()> {
+    let (meter, content_end) = (Rc::clone(&stream.meter), Cell::new(0));
+    let padded = Padded { inner: &mut *stream, position: 0, content_end: &content_end };
+    walk_entries(&mut tar::Archive::new(padded), &meter, &content_end, visit)?;
     // A stream may go on after the end of its archive; its digest covers that too.
-    let outcome = walked.and_then(|()| stream.drain());
-    (stream, outcome)
+    stream.drain()
 }
 
 /// Bytes of a block of a tar; the content of an entry is padded to whole ones.
@@ -192,14 +182,14 @@ const BLOCK: u64 = 512;
 /// archive/tar accepts this as the end of the archive (`Reader.next`: an end of file in the padding
 /// is `io.EOF`); the `tar` crate requires the padding, so zeros are added. Other truncated archives
 /// remain truncated.
-struct Padded<R> {
+struct Padded<'a, R> {
     inner: R,
     position: u64,
     /// End offset of the content of the last visited entry.
-    content_end: Rc<Cell<u64>>,
+    content_end: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Padded<R> {
+impl<R: Read> Read for Padded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut count = self.inner.read(buffer)?;
         let end = self.content_end.get();

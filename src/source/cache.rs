@@ -7,13 +7,14 @@
 use super::digest::{CheckedBlob, Hasher};
 use super::failure;
 use crate::diag::{Code, Fatal};
+use crate::parallel::locked;
 use crate::regular_file;
 use oci_spec::image::Digest;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use tempfile::NamedTempFile;
 
 /// A directory of blobs.
@@ -55,7 +56,7 @@ impl Cache {
             return Ok(None);
         }
         // A separate statement: hashing a blob takes long, and other threads need the list meanwhile.
-        let is_sound = self.known().contains(digest.as_ref());
+        let is_sound = locked(&self.sound).contains(digest.as_ref());
         if !is_sound {
             let found = CheckedBlob::new(&mut file, digest, size)?.finish();
             if found.map_err(|error| unusable(&path, &error))?.is_err() {
@@ -63,7 +64,7 @@ impl Cache {
                 let _ = fs::remove_file(&path);
                 return Ok(None);
             }
-            self.known().insert(digest.to_string());
+            locked(&self.sound).insert(digest.to_string());
             file.rewind().map_err(|error| unusable(&path, &error))?;
         }
         Ok(Some((file, size)))
@@ -94,10 +95,6 @@ impl Cache {
 
     fn path(&self, digest: &Digest) -> PathBuf {
         self.folder.join("blobs").join(digest.algorithm().as_ref()).join(digest.digest())
-    }
-
-    fn known(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.sound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,7 +137,8 @@ pub(super) struct Partial<'c> {
     digest: Digest,
     file: NamedTempFile,
     hasher: Hasher,
-    size: u64,
+    /// Bytes so far.
+    pub(super) size: u64,
 }
 
 impl Partial<'_> {
@@ -151,11 +149,6 @@ impl Partial<'_> {
         self.hasher.update(bytes);
         self.size += bytes.len() as u64;
         Ok(())
-    }
-
-    /// Bytes so far.
-    pub(super) fn size(&self) -> u64 {
-        self.size
     }
 
     /// Forgets what was written.
@@ -177,7 +170,7 @@ impl Partial<'_> {
         let folder = path.parent().unwrap_or(&self.cache.folder);
         fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
         self.file.persist(&path).map_err(|error| unusable(&path, &error.error))?;
-        self.cache.known().insert(self.digest.to_string());
+        locked(&self.cache.sound).insert(self.digest.to_string());
         Ok(Ok(()))
     }
 }
@@ -217,7 +210,7 @@ mod tests {
 
         let mut partial = cache.begin(&digest).unwrap();
         partial.write(b"hell").unwrap();
-        assert_eq!(partial.size(), 4);
+        assert_eq!(partial.size, 4);
         assert!(cache.open(&digest, 9).unwrap().is_none());
         assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell"));
         assert_eq!(files(folder.path()), 0);

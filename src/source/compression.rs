@@ -4,7 +4,7 @@ use super::limits::{exceeded, in_bytes};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// The compression of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,64 +44,39 @@ impl Compression {
     }
 }
 
-/// The stored bytes, including those already read to detect the compression.
-type Stored<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
-
 /// A stream decompressed by its magic number. Reads all members of a gzip stream and all frames of
 /// a zstd stream; trailing data is an error.
-pub(super) enum Decoder<R: Read> {
-    Plain(Stored<R>),
-    Gzip(Box<MultiGzDecoder<Stored<R>>>),
-    Zstd(Box<ZstdFrames<Stored<R>>>),
+pub(super) struct Decoder<'r> {
+    pub(super) compression: Compression,
+    stream: Box<dyn Read + 'r>,
 }
 
-impl<R: Read> Decoder<R> {
+impl<'r> Decoder<'r> {
     /// Detects the compression. Zstd frames can use a window of up to `zstd_window` bytes.
-    pub(super) fn new(mut stored: R, zstd_window: u64) -> io::Result<Self> {
+    pub(super) fn new(mut stored: impl Read + 'r, zstd_window: u64) -> io::Result<Self> {
         let mut start = Vec::with_capacity(6);
         // The longest magic number, that of xz, has six bytes.
         stored.by_ref().take(6).read_to_end(&mut start)?;
         let compression = Compression::of(&start)?;
         let stored = BufReader::with_capacity(64 << 10, Cursor::new(start).chain(stored));
-        Ok(match compression {
-            Compression::None => Decoder::Plain(stored),
-            Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
-            Compression::Zstd => Decoder::Zstd(Box::new(ZstdFrames::new(stored, zstd_window))),
-        })
-    }
-
-    pub(super) fn compression(&self) -> Compression {
-        match self {
-            Decoder::Plain(_) => Compression::None,
-            Decoder::Gzip(_) => Compression::Gzip,
-            Decoder::Zstd(_) => Compression::Zstd,
-        }
-    }
-
-    /// Returns the stored stream, at or before the end of what was decoded.
-    pub(super) fn into_inner(self) -> R {
-        let stored = match self {
-            Decoder::Plain(stored) => stored,
-            Decoder::Gzip(gzip) => gzip.into_inner(),
-            Decoder::Zstd(frames) => frames.source,
+        let stream: Box<dyn Read + 'r> = match compression {
+            Compression::None => Box::new(stored),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(stored)),
+            Compression::Zstd => Box::new(ZstdFrames::new(stored, zstd_window)),
         };
-        stored.into_inner().into_inner().1
+        Ok(Decoder { compression, stream })
     }
 }
 
-impl<R: Read> Read for Decoder<R> {
+impl Read for Decoder<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Decoder::Plain(stored) => stored.read(buffer),
-            Decoder::Gzip(gzip) => gzip.read(buffer),
-            Decoder::Zstd(frames) => frames.read(buffer),
-        }
+        self.stream.read(buffer)
     }
 }
 
 /// All frames of a zstd stream, one after the other; skippable frames, in which some builders
 /// keep a table of contents, are skipped, and checksums are checked.
-pub(super) struct ZstdFrames<R> {
+struct ZstdFrames<R> {
     source: R,
     decoder: FrameDecoder,
     in_frame: bool,

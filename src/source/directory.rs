@@ -1,16 +1,17 @@
 //! A bundle in a directory.
 
-use super::folders::{Folders, named_in};
+use super::archive::show;
 use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
-use super::tree::Tree;
-use super::{BundleFiles, failure, unreadable};
+use super::tree::{Node, Position, Tree, position};
+use super::{BundleFiles, failure, folders, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
-use walkdir::WalkDir;
+use std::rc::Rc;
+use walkdir::{DirEntry, WalkDir};
 
 /// Returns true if the directory looks like a bundle.
 pub fn is_bundle(folder: &Path) -> bool {
@@ -26,68 +27,41 @@ pub(super) fn read(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let named = Folders::default();
-    let mut folders = named.candidates();
-    let annotations = folder.join("metadata/annotations.yaml");
-    // They may name another manifests directory, which must be read, too.
-    if annotations.is_file() {
-        let text = read_file(&annotations, limits.kept_file_bytes)
-            .map_err(|error| failed(shown, "metadata/annotations.yaml", &error))?;
-        for name in named_in(&text, limits) {
-            if !folders.contains(&name) {
-                folders.push(name);
-            }
+    let read = |folders: Vec<String>, _: &mut Diagnostics| {
+        let mut tree = Tree::new(folders.clone(), limits);
+        let below = |entry: &DirEntry| {
+            let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+            path.as_os_str().as_encoded_bytes().to_vec()
+        };
+        // Nothing is read of other directories.
+        let is_near = |entry: &DirEntry| position(&folders, &below(entry)) != Position::Outside;
+        let walk = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(is_near) {
+            let entry = entry.map_err(|error| failed(shown, ".", &io::Error::from(error)))?;
+            let path = below(&entry);
+            let added = add(&mut tree, &entry, &path, limits.kept_file_bytes);
+            added.map_err(|error| failed(shown, &show(&path), &error))?;
         }
-    }
-
-    let mut tree = Tree::new(folders.clone(), limits);
-    for name in &folders {
-        add(&mut tree, folder, name, limits.kept_file_bytes)
-            .map_err(|(path, error)| failed(shown, &path, &error))?;
-    }
-    named.decide(&tree, diagnostics)?.files(tree, &BTreeMap::new(), diagnostics)
+        Ok(tree)
+    };
+    folders::bundle(&BTreeMap::new(), read, diagnostics)
 }
 
-/// Adds a directory and its contents, sorted by name.
-fn add(tree: &mut Tree, base: &Path, name: &str, limit: u64) -> Result<(), (String, io::Error)> {
-    // The directories on the way: a symbolic link there is recorded, and nothing below it.
-    let mut path = String::new();
-    for part in name.split('/') {
-        path = if path.is_empty() { part.to_owned() } else { format!("{path}/{part}") };
-        let kind = match fs::symlink_metadata(base.join(&path)) {
-            Ok(metadata) => metadata.file_type(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err((path, error)),
-        };
-        if !kind.is_dir() {
-            let what = if kind.is_symlink() { "is a symbolic link" } else { "is not a directory" };
-            return tree
-                .refuse(path.clone().into_bytes(), 0, what.to_owned())
-                .map_err(|error| (path, error));
-        }
-        tree.add_folder(path.as_bytes()).map_err(|error| (path.clone(), error))?;
-    }
-    let walk = WalkDir::new(base.join(name)).min_depth(1).follow_links(false).sort_by_file_name();
-    for entry in walk {
-        let entry = entry.map_err(|error| (name.to_owned(), io::Error::from(error)))?;
-        let relative = entry.path().strip_prefix(base).unwrap_or(entry.path());
-        let path = relative.as_os_str().as_encoded_bytes();
-        let kind = entry.file_type();
-        let added = if kind.is_dir() {
-            tree.add_folder(path)
-        } else if kind.is_file() {
-            let size = entry.metadata().map(|metadata| metadata.len());
-            size.map_err(io::Error::from)
-                .and_then(|size| tree.check_size(path, size))
-                .and_then(|()| read_file(entry.path(), limit))
-                .and_then(|content| tree.add_file(path, content))
-        } else {
-            let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
-            tree.refuse(path.to_owned(), 0, what.to_owned())
-        };
-        added.map_err(|error| (super::archive::show(path), error))?;
-    }
-    Ok(())
+/// Adds an entry at `path` of the bundle.
+fn add(tree: &mut Tree, entry: &DirEntry, path: &[u8], limit: u64) -> io::Result<()> {
+    let kind = entry.file_type();
+    let node = if kind.is_dir() {
+        Node::Folder
+    } else if kind.is_file() && tree.position(path) == Position::Inside {
+        tree.check_size(path, entry.metadata()?.len())?;
+        Node::File(Rc::new(read_file(entry.path(), limit)?))
+    } else if kind.is_file() {
+        Node::Refused("is not a directory".to_owned())
+    } else {
+        let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
+        Node::Refused(what.to_owned())
+    };
+    tree.insert(path.to_vec(), node)
 }
 
 /// Reads a file that may grow while it is read.

@@ -100,19 +100,20 @@ fn image_of<'a>(
     let shown = &archive.shown;
     let config = document(archive, &entry.config)?;
     let parsed: Config = parse(&config, &format!("{shown}/{}", entry.config))?;
+    let diff_ids = parsed.rootfs.diff_ids;
     let layers = entry.layers.clone().unwrap_or_default();
-    if layers.len() != parsed.rootfs.diff_ids.len() {
+    if layers.len() != diff_ids.len() {
         let message = format!(
             "`{shown}`: manifest.json lists {} layers, but the image configuration {}",
             layers.len(),
-            parsed.rootfs.diff_ids.len()
+            diff_ids.len()
         );
         return Err(damaged(message));
     }
 
     let mut blobs = ArchiveBlobs { archive, files: BTreeMap::new(), made: BTreeMap::new() };
     let mut descriptors = Vec::new();
-    for (file, diff_id) in layers.iter().zip(parsed.rootfs.diff_ids) {
+    for (file, diff_id) in layers.iter().zip(diff_ids) {
         let Some(size) = archive.size(file) else {
             return Err(damaged(format!(
                 "`{shown}` has no file `{}`, which manifest.json lists as a layer",

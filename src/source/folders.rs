@@ -1,6 +1,5 @@
 //! Finds the manifests and metadata directories of an image or tree.
 
-use super::limits::Limits;
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
@@ -29,7 +28,7 @@ pub(super) struct Folders {
 
 impl Folders {
     /// Reads the labels; returns an error for an invalid path.
-    pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Fatal> {
+    fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Fatal> {
         let read = |key: &str| named(Place::default(), "the label", key, labels.get(key));
         Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
     }
@@ -48,7 +47,7 @@ impl Folders {
     /// Returns the tree that `read` makes of some directories, and the directories that the bundle
     /// has in it. If annotations.yaml names a manifests directory that neither a label names nor is
     /// usual, the tree is read once more.
-    pub(super) fn find(
+    fn find(
         &self,
         mut read: impl FnMut(Vec<String>, &mut Diagnostics) -> Result<Tree, Fatal>,
         diagnostics: &mut Diagnostics,
@@ -57,7 +56,7 @@ impl Folders {
         let mut warnings = Diagnostics::new();
         let mut tree = read(self.candidates(), diagnostics)?;
         let mut decided = self.decide(&tree, &mut warnings)?;
-        if !tree.keeps(&decided.manifests) {
+        if !self.candidates().contains(&decided.manifests) {
             let folders = [self.candidates(), vec![decided.manifests]].concat();
             // The first read has reported the warnings about the layers.
             tree = read(folders, &mut Diagnostics::new())?;
@@ -81,11 +80,7 @@ impl Folders {
     }
 
     /// Determines the directories; annotations.yaml takes precedence over the labels.
-    pub(super) fn decide(
-        &self,
-        tree: &Tree,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<Decided, Fatal> {
+    fn decide(&self, tree: &Tree, diagnostics: &mut Diagnostics) -> Result<Decided, Fatal> {
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
         let [manifests, metadata_named] = text.map(annotated).unwrap_or_default();
@@ -133,35 +128,37 @@ impl Folders {
     }
 }
 
+/// Returns the files of the bundle with these labels; `read` makes the tree that keeps some directories.
+pub(super) fn bundle(
+    labels: &BTreeMap<String, String>,
+    read: impl FnMut(Vec<String>, &mut Diagnostics) -> Result<Tree, Fatal>,
+    diagnostics: &mut Diagnostics,
+) -> Result<BundleFiles, Fatal> {
+    let (tree, decided) = Folders::from_labels(labels)?.find(read, diagnostics)?;
+    decided.files(tree, labels, diagnostics)
+}
+
 /// The directories of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decided {
-    pub(super) manifests: String,
-    pub(super) metadata: String,
+struct Decided {
+    manifests: String,
+    metadata: String,
     /// True if a label or an annotation names the manifests directory.
     stated: bool,
 }
 
 impl Decided {
     /// Returns the bundle's files from a tree that keeps both directories.
-    pub(super) fn files(
+    fn files(
         self,
         tree: Tree,
         labels: &BTreeMap<String, String>,
         diagnostics: &mut Diagnostics,
     ) -> Result<BundleFiles, Fatal> {
-        let mut problems: Vec<Diagnostic> = Vec::new();
-        let mut accept = |taken| match taken {
-            Some(Ok(files)) => files,
-            Some(Err(list)) => {
-                problems.extend::<Vec<Diagnostic>>(list);
-                BTreeMap::new()
-            }
-            None => BTreeMap::new(),
-        };
+        let mut problems = Vec::new();
         // OLM reads manifests from one level only.
-        let manifests = accept(tree.take(&self.manifests, true));
-        let metadata = accept(tree.take(&self.metadata, false));
+        let manifests = tree.take(&self.manifests, true, &mut problems);
+        let metadata = tree.take(&self.metadata, false, &mut problems);
         // After a rejected entry, an empty directory is a consequence.
         if problems.is_empty() && manifests.is_empty() {
             problems.push(*self.no_manifests(labels));
@@ -245,16 +242,6 @@ fn annotated(text: &[u8]) -> [Option<String>; 2] {
         let root = &documents.first()?.root;
         path.try_fold(root, |node, step| node.child(&step))?.text().map(str::to_owned)
     })
-}
-
-/// Returns the directories that annotations.yaml of a bundle directory names, before the tree is
-/// built.
-pub(super) fn named_in(text: &[u8], limits: &Limits) -> Vec<String> {
-    // The tree rejects it later, with its place.
-    if text.len() as u64 > limits.kept_file_bytes {
-        return Vec::new();
-    }
-    annotated(text).iter().flatten().filter_map(|named| folder_name(named)).collect()
 }
 
 #[cfg(test)]

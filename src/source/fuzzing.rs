@@ -7,32 +7,34 @@ use super::limits::Limits;
 use super::tree::Tree;
 use std::collections::BTreeMap;
 
-pub use super::catalog::fuzzing::{ObjectFault, catalog_objects, select};
+pub use super::catalog::fuzzing::{catalog_objects, select};
 #[cfg(feature = "registry")]
 pub use super::registry::fuzzing::{challenges, credentials};
 
 /// The files of a directory by relative path, or its problems.
 pub type FolderFiles = Result<BTreeMap<String, Vec<u8>>, Vec<String>>;
 
-/// Applies layers in order and returns the content of `manifests` and of `metadata`; `None` if the
-/// directory does not exist.
+/// Applies layers in order and returns the content of `manifests` and of `metadata`.
 ///
 /// # Errors
 /// The reason why a layer cannot be read.
-pub fn layers(layers: &[&[u8]], limits: &Limits) -> Result<[Option<FolderFiles>; 2], String> {
+pub fn layers(layers: &[&[u8]], limits: &Limits) -> Result<[FolderFiles; 2], String> {
     let mut tree = Tree::new(Folders::default().candidates(), limits);
     let meter = Meter::new(limits);
-    for (number, layer) in layers.iter().enumerate() {
-        let stream = Expanded::new(*layer, &meter, None).map_err(|error| error.to_string())?;
-        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
-        walk(stream, &meter, visit).1.map_err(|error| error.to_string())?;
+    for layer in layers {
+        tree.begin_layer();
+        let mut stream = Expanded::new(*layer, &meter, None).map_err(|error| error.to_string())?;
+        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry);
+        walk(&mut stream, visit).map_err(|error| error.to_string())?;
     }
 
     Ok([("manifests", true), ("metadata", false)].map(|(folder, flat)| {
-        Some(match tree.take(folder, flat)? {
-            Ok(files) => Ok(files.into_iter().map(|(name, text)| (name, text.to_vec())).collect()),
-            Err(problems) => Err(problems.into_iter().map(|problem| problem.message).collect()),
-        })
+        let mut problems = Vec::new();
+        let files = tree.take(folder, flat, &mut problems);
+        match problems.is_empty() {
+            true => Ok(files.into_iter().map(|(name, text)| (name, text.to_vec())).collect()),
+            false => Err(problems.into_iter().map(|problem| problem.message).collect()),
+        }
     }))
 }
 
@@ -42,7 +44,8 @@ mod tests {
 
     #[test]
     fn an_empty_layer_has_neither_directory() {
-        assert_eq!(layers(&[&[0; 1024]], &Limits::default()), Ok([None, None]));
+        let none = [Ok(BTreeMap::new()), Ok(BTreeMap::new())];
+        assert_eq!(layers(&[&[0; 1024]], &Limits::default()), Ok(none));
         assert!(layers(&[&[1; 512]], &Limits::default()).is_err());
     }
 }

@@ -3,11 +3,10 @@
 use super::archive::{Expanded, Meter, TarEntry, show, walk};
 use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher};
-use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::signature::Attachment;
 use super::tree::Tree;
-use super::{BundleFiles, ImageIdentity, failure};
+use super::{BundleFiles, ImageIdentity, failure, folders};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType};
 use serde::Deserialize;
@@ -86,11 +85,20 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let opened = open(blobs, root, diagnostics)?;
-    let named = Folders::from_labels(&opened.labels)?;
-    let unpacked = |folders, found: &mut Diagnostics| opened.unpack(folders, found);
-    let (tree, decided) = named.find(unpacked, diagnostics)?;
+    let limits = blobs.limits();
+    let unpacked = |folders, found: &mut Diagnostics| {
+        let mut tree = Tree::new(folders, limits);
+        // One for all layers: ten bombs of a tenth of the limit are a bomb.
+        let meter = Meter::new(limits);
+        for layer in &opened.layers {
+            tree.begin_layer();
+            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry);
+            opened.walk_layer(layer, &meter, visit, found)?;
+        }
+        Ok(tree)
+    };
 
-    let files = decided.files(tree, &opened.labels, diagnostics)?;
+    let files = folders::bundle(&opened.labels, unpacked, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })
 }
 
@@ -124,19 +132,6 @@ impl Opened<'_> {
         }
     }
 
-    /// Applies all layers to a tree that keeps `folders`.
-    fn unpack(&self, folders: Vec<String>, diagnostics: &mut Diagnostics) -> Result<Tree, Fatal> {
-        let limits = self.blobs.limits();
-        let mut tree = Tree::new(folders, limits);
-        // One for all layers: ten bombs of a tenth of the limit are a bomb.
-        let meter = Meter::new(limits);
-        for (number, layer) in self.layers.iter().enumerate() {
-            let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
-            self.walk_layer(layer, &meter, visit, diagnostics)?;
-        }
-        Ok(tree)
-    }
-
     /// Visits the entries of a layer, checked; what was made of them is of no use after an error.
     pub(super) fn walk_layer(
         &self,
@@ -146,12 +141,15 @@ impl Opened<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Fatal> {
         let stored = self.blobs.open(&layer.descriptor)?.ok_or_else(|| missing(&layer.name))?;
-        let stored = CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
+        let mut stored =
+            CheckedBlob::new(stored, layer.descriptor.digest(), layer.descriptor.size())?;
         // Of the content as unpacked; the descriptor has the digest of what is stored.
         let hasher = layer.diff_id.as_ref().map(Hasher::like).transpose()?;
-        let stream = Expanded::new(stored, meter, hasher).map_err(|e| broken(&layer.name, &e))?;
+        let stream = Expanded::new(&mut stored, meter, hasher);
+        let mut stream = stream.map_err(|error| broken(&layer.name, &error))?;
         let compression = stream.compression();
-        let (stream, outcome) = walk(stream, meter, visit);
+        let outcome = walk(&mut stream, visit);
+        let diff_id = stream.digest();
         // A layer over the limit is not read to its end, so its digest is unknown.
         if let Err(error) = &outcome
             && is_exceeded(error)
@@ -159,7 +157,6 @@ impl Opened<'_> {
             return Err(too_much(format!("{}: {error}", layer.name)));
         }
         // A blob that does not match its descriptor explains why it cannot be unpacked.
-        let (stored, diff_id) = stream.into_parts();
         check(stored, &layer.name)?;
         outcome.map_err(|error| broken(&layer.name, &error))?;
         if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
@@ -268,10 +265,10 @@ pub(super) enum Document {
 /// The self-described type of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Outline {
-    pub(super) media_type: Option<String>,
-    pub(super) manifests: Option<IgnoredAny>,
-    pub(super) layers: Option<IgnoredAny>,
+struct Outline {
+    media_type: Option<String>,
+    manifests: Option<IgnoredAny>,
+    layers: Option<IgnoredAny>,
 }
 
 /// Returns the media type of a document: from the Content-Type header, or from the document.

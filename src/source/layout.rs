@@ -8,7 +8,7 @@ use super::reference::Reference;
 use super::signature::cosign::signature_tag;
 use super::signature::{Attachment, describe, may_have_signatures};
 use super::tarball::Tarball;
-use super::{BundleFiles, failure, unreadable};
+use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::regular_file;
 use oci_spec::image::{Descriptor, Digest, ImageIndex, OciLayout};
@@ -142,23 +142,34 @@ impl Layout {
         Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)), limits }
     }
 
-    /// Finds an image and reads the bundle in it.
-    pub(super) fn read(
-        &self,
-        wanted: &Wanted,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<BundleFiles, Fatal> {
-        let descriptor = self.locate(wanted, diagnostics)?;
-        image::read(self, &descriptor, diagnostics)
-    }
-
     /// Returns the descriptor of the wanted image; a note says if its tag matched only loosely.
     pub(super) fn locate(
         &self,
         wanted: &Wanted,
         diagnostics: &mut Diagnostics,
     ) -> Result<Descriptor, Fatal> {
-        self.find(&self.index()?, wanted, diagnostics)
+        let index = self.index()?;
+        let all = index.manifests();
+        for choice in &wanted.choices {
+            let fits =
+                |entry: &&Descriptor| choice.fits(&names(entry), |digest| entry.digest() == digest);
+            let found: Vec<&Descriptor> = all.iter().filter(fits).collect();
+            if let Choice::Digest(digest) = choice
+                && found.is_empty()
+                && let Some(found) = self.find_nested(all, digest)?
+            {
+                return Ok(found);
+            }
+            if found.is_empty() && !matches!(choice, Choice::Only) {
+                continue;
+            }
+            let found = self.the_one(found, all)?;
+            if let Choice::BareTag(_) = choice {
+                diagnostics.push(self.bare_tag(&wanted.shown));
+            }
+            return Ok(found);
+        }
+        Err(self.not_found(&wanted.shown, all))
     }
 
     /// Returns the tags of the images that are named after one of `repositories`.
@@ -210,36 +221,6 @@ impl Layout {
                 Err(error) => Err(unreadable(&self.name(file), &error)),
             },
         }
-    }
-
-    fn find(
-        &self,
-        index: &ImageIndex,
-        wanted: &Wanted,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<Descriptor, Fatal> {
-        let all = index.manifests();
-        for choice in &wanted.choices {
-            let fits =
-                |entry: &&Descriptor| choice.fits(&names(entry), |digest| entry.digest() == digest);
-            let found: Vec<&Descriptor> = all.iter().filter(fits).collect();
-            match choice {
-                Choice::Digest(digest) if found.is_empty() => {
-                    if let Some(found) = self.find_nested(all, digest)? {
-                        return Ok(found);
-                    }
-                }
-                Choice::Name(_) | Choice::BareTag(_) | Choice::TagOfAny(_) if found.is_empty() => {}
-                _ => {
-                    let found = self.the_one(found, all)?;
-                    if let Choice::BareTag(_) = choice {
-                        diagnostics.push(self.bare_tag(&wanted.shown));
-                    }
-                    return Ok(found);
-                }
-            }
-        }
-        Err(self.not_found(&wanted.shown, all))
     }
 
     /// Returns the image that several entries name: the same image twice, or one image for several
@@ -388,17 +369,13 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
             let name = names.iter().max_by_key(|name| name.len()).copied();
             let name = name.unwrap_or(entry.digest().as_ref());
             let (its_repository, its_tag) = name.rsplit_once(':').unwrap_or((name, ""));
-            let rank = if its_repository == repository {
-                0
-            } else if last(its_repository) == last(repository) {
-                1
-            } else if its_tag == tag {
-                2
-            } else {
-                3
-            };
+            let is_other = (
+                its_repository != repository,
+                last(its_repository) != last(repository),
+                its_tag != tag,
+            );
             let name: String = name.chars().take(200).collect();
-            (rank, format!("`{}`", name.escape_debug()))
+            (is_other, format!("`{}`", name.escape_debug()))
         })
         .collect();
 

@@ -29,10 +29,7 @@ mod image;
 mod layout;
 mod limits;
 mod local;
-mod manifests;
-mod mirror;
-mod overlays;
-mod own_manifests;
+mod own_files;
 mod parallel;
 mod process;
 mod reference;
@@ -44,7 +41,6 @@ mod registry;
 mod resolver;
 mod sign_command;
 mod signature;
-mod tags;
 mod tarball;
 mod tree;
 mod vendor;
@@ -55,18 +51,18 @@ pub use sign_command::{clear_sign, sign_with};
 
 pub use access::{Access, Download, Environment, Reporter};
 #[cfg(feature = "registry")]
-pub use artifact::{OciArtifact, PulledArtifact, attachment::Attachment};
+pub use artifact::{Attachment, OciArtifact, PulledArtifact};
 pub use directory::is_bundle;
 pub use limits::Limits;
-pub use manifests::manifests;
-pub use overlays::OverlayFile;
+pub use own_files::OverlayFile;
 pub use parallel::in_parallel;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
 pub use signature::{Signature, Signer, Verified, cosign};
 pub use vendor::Vendored;
+pub use yaml_files::manifests;
 
-use crate::config::{COMMAND_LINE, Manifests, Mirror, Network, Source, Text};
+use crate::config::{COMMAND_LINE, Manifests, Mirror, Source, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
 use crate::ir::UpgradeEdges;
 use bundle2chart_config as config;
@@ -155,8 +151,7 @@ pub fn fetch(
     diagnostics: &mut Diagnostics,
 ) -> Option<BundleFiles> {
     let access = Access { offline: true, ..Access::default() };
-    let sources = SourceResolver::new(base, mirrors, &[], &Network::default(), limits, access);
-    sources.fetch(source, None, diagnostics)
+    SourceResolver::new(base, mirrors, limits, access).fetch(source, None, diagnostics)
 }
 
 /// Parses a command line argument: an existing path, with or without `:TAG` or `@DIGEST` and

@@ -48,11 +48,8 @@ impl Limits {
     pub(super) fn count_name(&self, sum: &mut u64, length: usize, names: &str) -> io::Result<()> {
         // Approximate cost of a node, in addition to its path.
         *sum += length as u64 + 64;
-        if *sum > self.name_bytes {
-            let limit = in_bytes(self.name_bytes);
-            return Err(exceeded(format!("{names} are longer than {limit} in total")));
-        }
-        Ok(())
+        let limit = self.name_bytes;
+        at_most(*sum, limit, || format!("{names} are longer than {} in total", in_bytes(limit)))
     }
 }
 
@@ -86,6 +83,11 @@ pub(super) fn exceeded(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::QuotaExceeded, message)
 }
 
+/// Returns an error if a number passed its limit.
+pub(super) fn at_most(count: u64, limit: u64, why: impl FnOnce() -> String) -> io::Result<()> {
+    if count > limit { Err(exceeded(why())) } else { Ok(()) }
+}
+
 /// Returns true if the error was created by [`exceeded`].
 pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
@@ -94,7 +96,7 @@ pub(super) fn is_exceeded(error: &io::Error) -> bool {
 /// A reader that shows all bytes to a function before they are used. An error of the function ends
 /// reading.
 pub(super) struct Watched<'w, R> {
-    pub(super) inner: R,
+    inner: R,
     watch: Box<Watch<'w>>,
 }
 

@@ -4,9 +4,9 @@ use super::layout::{Layout, MARKER, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::tarball::{TarContent, Tarball};
-use super::{BundleFiles, directory, docker_archive, failure, unreadable};
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostics, Fatal};
+use super::{BundleFiles, directory, docker_archive, failure, folders, image, unreadable};
+use crate::diag::{Code, Diagnostics, Fatal, suggest};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -73,7 +73,8 @@ pub(super) fn read(
             TarContent::Layout => Layout::tar(tarball, shown),
             TarContent::Bundle => {
                 no_suffix(shown, suffix)?;
-                return tarball.read_bundle(diagnostics);
+                let read = |folders, _: &mut Diagnostics| tarball.tree(folders);
+                return folders::bundle(&BTreeMap::new(), read, diagnostics);
             }
             TarContent::DockerArchive => {
                 let wanted = Wanted::of_suffix(suffix)?;
@@ -86,7 +87,8 @@ pub(super) fn read(
         return Err(unreadable(shown, &error));
     };
 
-    layout.read(&Wanted::of_suffix(suffix)?, diagnostics)
+    let root = layout.locate(&Wanted::of_suffix(suffix)?, diagnostics)?;
+    image::read(&layout, &root, diagnostics)
 }
 
 /// Finds an existing path with a similar last component.

@@ -1,7 +1,13 @@
 //! Threads: the same work for many items, with results in their order.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex. One that is poisoned is used all the same: each change of what it guards is one call,
+/// which is done or not.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Applies `work` to every item on up to `jobs` threads with stacks of `stack` bytes; results in the
 /// order of the items.
@@ -24,7 +30,7 @@ pub fn in_parallel<T: Sync, R: Send>(
             items.get(index).map(|item| (index, item))
         } {
             let result = work(item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+            locked(&done).push((index, result));
         }
     };
 

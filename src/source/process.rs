@@ -9,11 +9,10 @@
 //! group that is killed when it is done, when its time is up, and when this process ends in
 //! whatever way. Only what leaves that group (`setsid`) outlives it, and is not waited for.
 
-use super::limits::in_bytes;
+use super::limits::{at_most, in_bytes};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -54,44 +53,17 @@ pub(super) struct Finished {
     pub(super) errors: Vec<u8>,
 }
 
-/// The reason why a program has no result.
-#[derive(Debug)]
-pub(super) enum ProgramError {
-    /// It is not in `PATH`.
-    Missing,
-    /// The operating system does not start it, or loses it.
-    System(io::Error),
-    /// It timed out.
-    TimedOut(Duration),
-    /// It wrote more than this many bytes.
-    TooMuch(u64),
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProgramError::Missing => formatter.write_str("program not found in PATH"),
-            ProgramError::System(error) => write!(formatter, "cannot start it: {error}"),
-            ProgramError::TimedOut(time) => {
-                write!(formatter, "it timed out after {} seconds", time.as_secs())
-            }
-            ProgramError::TooMuch(bytes) => {
-                write!(formatter, "it wrote more than {}", in_bytes(*bytes))
-            }
-        }
-    }
-}
-
 impl Program {
     /// Finds a program in `path`, or in the `PATH` of this process. It starts with an empty
     /// environment.
     ///
     /// # Errors
-    /// [`ProgramError::Missing`] if no directory has an executable file with this name.
-    pub(super) fn find(name: &str, path: Option<&str>) -> Result<Self, ProgramError> {
+    /// If no directory has an executable file with this name.
+    pub(super) fn find(name: &str, path: Option<&str>) -> io::Result<Self> {
         let path = path.map(OsString::from).or_else(|| std::env::var_os("PATH"));
         let file = path.as_deref().and_then(|path| executable(name, path));
-        let mut command = Command::new(file.ok_or(ProgramError::Missing)?);
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "program not found in PATH");
+        let mut command = Command::new(file.ok_or_else(missing)?);
         // Callers name what the program may know.
         command.env_clear();
         Ok(Program {
@@ -173,9 +145,9 @@ impl Program {
     /// Runs the program to its end.
     ///
     /// # Errors
-    /// If it does not start, passes its limits, or cannot be waited for. Nothing of its process
-    /// group is left then.
-    pub(super) fn run(mut self) -> Result<Finished, ProgramError> {
+    /// If it does not start, or cannot be waited for; `TimedOut` and `QuotaExceeded` if it passes its
+    /// limits. Nothing of its process group is left then.
+    pub(super) fn run(mut self) -> io::Result<Finished> {
         let begun = Instant::now();
         // Before the program, whose process group it leads.
         let leader = Leader::start();
@@ -184,11 +156,11 @@ impl Program {
             .stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut running =
-            Running { child: self.command.spawn().map_err(ProgramError::System)?, leader };
+        let unstarted = |error| io::Error::other(format!("cannot start it: {error}"));
+        let mut running = Running { child: self.command.spawn().map_err(unstarted)?, leader };
         // After the start, because `CommandExt::pre_exec` is `unsafe`, which the workspace forbids.
         if let Some(bytes) = self.memory {
-            limit_memory(&running.child, bytes).map_err(ProgramError::System)?;
+            limit_memory(&running.child, bytes).map_err(unstarted)?;
         }
 
         // A thread that is stuck at a pipe of a process that left the group is left alone.
@@ -216,9 +188,9 @@ impl Program {
             match chunks.recv_timeout(PAUSE) {
                 Ok(Chunk::Output(bytes)) => {
                     output.extend(bytes);
-                    if output.len() as u64 > self.output_bytes {
-                        return Err(ProgramError::TooMuch(self.output_bytes));
-                    }
+                    let limit = self.output_bytes;
+                    let too_much = || format!("it wrote more than {}", in_bytes(limit));
+                    at_most(output.len() as u64, limit, too_much)?;
                 }
                 Ok(Chunk::Error(bytes)) => {
                     errors.extend(bytes);
@@ -232,7 +204,7 @@ impl Program {
                 // It has closed its output and still runs.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
             }
-            if ended.is_none() && running.has_ended().map_err(ProgramError::System)? {
+            if ended.is_none() && running.has_ended()? {
                 ended = Some(Instant::now());
                 // Child processes that are still running keep the pipes open.
                 running.kill();
@@ -241,10 +213,11 @@ impl Program {
                 if ended.is_some() {
                     break;
                 }
-                return Err(ProgramError::TimedOut(self.time));
+                let why = format!("it timed out after {} seconds", self.time.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }
-        let status = running.child.wait().map_err(ProgramError::System)?;
+        let status = running.child.wait()?;
         Ok(Finished { status, output, errors })
     }
 }
@@ -395,7 +368,7 @@ mod tests {
             .folder(folder.path())
             .limits(Duration::from_secs(1), 1 << 10)
             .run();
-        assert!(matches!(outcome, Err(ProgramError::TimedOut(_))));
+        assert_eq!(outcome.err().unwrap().kind(), io::ErrorKind::TimedOut);
         assert!(begun.elapsed() < Duration::from_secs(30));
         assert_ends(std::fs::read_to_string(folder.path().join("pid")).unwrap().trim());
     }
@@ -417,7 +390,7 @@ mod tests {
     #[test]
     fn output_has_a_limit_and_errors_are_cut() {
         let outcome = shell("yes").limits(Duration::from_secs(60), 1 << 20).run();
-        assert!(matches!(outcome, Err(ProgramError::TooMuch(_))));
+        assert_eq!(outcome.err().unwrap().kind(), io::ErrorKind::QuotaExceeded);
         let done = shell("yes | head -c 1000000 >&2").run().unwrap();
         assert_eq!(done.errors.len(), ERROR_BYTES);
     }
@@ -456,6 +429,6 @@ mod tests {
         let found = executable("sh", OsStr::new(&path)).unwrap();
         assert!(found.is_absolute() && !found.starts_with(folder.path()), "{found:?}");
         let missing = Program::find("sh", Some(folder.path().to_str().unwrap()));
-        assert!(matches!(missing, Err(ProgramError::Missing)));
+        assert_eq!(missing.err().unwrap().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,5 +1,5 @@
 //! [`SourceResolver`]: finds the bytes of a source in directories, layouts, mirrors, and
-//! registries, in this order.
+//! registries, in this order; and tags, and their digests, likewise.
 
 use super::access::Access;
 use super::catalog::{self, Selected};
@@ -9,7 +9,7 @@ use super::limits::Limits;
 use super::reference::Reference;
 use super::registry::Client;
 use super::signature::{Policy, Signature};
-use super::{BundleFiles, failure, local, mirror, own_manifests};
+use super::{BundleFiles, ImageIdentity, failure, local, own_files};
 use crate::config::{
     COMMAND_LINE, Config, Mirror, MirrorTarget, Network, Registry, Source, Verification,
 };
@@ -61,19 +61,12 @@ pub(super) struct Located<'s> {
 
 impl SourceResolver {
     /// Creates a resolver. Relative paths start from `base`.
-    pub fn new(
-        base: &Path,
-        mirrors: &[Mirror],
-        registries: &[Registry],
-        network: &Network,
-        limits: &Limits,
-        access: Access,
-    ) -> Self {
+    pub fn new(base: &Path, mirrors: &[Mirror], limits: &Limits, access: Access) -> Self {
         SourceResolver {
             base: base.to_owned(),
             mirrors: mirrors.to_vec(),
-            registries: registries.to_vec(),
-            network: network.clone(),
+            registries: Vec::new(),
+            network: Network::default(),
             limits: limits.clone(),
             access,
             client: OnceLock::new(),
@@ -84,10 +77,12 @@ impl SourceResolver {
 
     /// Creates a resolver for a configuration, with the default limits.
     pub fn of(config: &Config, access: Access) -> Self {
-        let Config { base, mirrors, registries, network, .. } = config;
-        let sources =
-            SourceResolver::new(base, mirrors, registries, network, &Limits::default(), access);
-        SourceResolver { verifications: config.verifications.clone(), ..sources }
+        SourceResolver {
+            registries: config.registries.clone(),
+            network: config.network.clone(),
+            verifications: config.verifications.clone(),
+            ..SourceResolver::new(&config.base, &config.mirrors, &Limits::default(), access)
+        }
     }
 
     /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its
@@ -126,7 +121,7 @@ impl SourceResolver {
             }
             Source::Manifests(manifests) => {
                 let base = base(&manifests.span);
-                return own_manifests::read(manifests, base, &self.limits, diagnostics);
+                return own_files::read(manifests, base, &self.limits, diagnostics);
             }
             Source::Image { reference, span } => {
                 (self.read_image(reference, pin, diagnostics), span)
@@ -188,14 +183,14 @@ impl SourceResolver {
         diagnostics: &mut Diagnostics,
     ) -> Result<Located<'_>, Fatal> {
         let mut missed = Vec::new();
-        for (mirror, rest) in mirror::find(&self.mirrors, reference) {
+        for (mirror, rest) in mirrors_of(&self.mirrors, reference) {
             let outcome = match &mirror.to {
                 MirrorTarget::Layout(folder) => {
                     let wanted = Wanted::mirrored(reference, rest);
                     self.open_layout(folder, &mirror.span, &wanted, diagnostics)
                 }
                 MirrorTarget::Registry(start) => {
-                    let name = mirror::name_below(start, rest);
+                    let name = name_below(start, rest);
                     self.open_registry(&Reference { name, ..reference.clone() })
                 }
             };
@@ -236,11 +231,85 @@ impl SourceResolver {
         Ok(Located { blobs: Box::new(layout), root, signature: None })
     }
 
+    /// Returns the tags of the repository of `reference`, sorted: those of the first mirror that
+    /// serves it, else of its registry.
+    ///
+    /// `None` if the registry does not list them.
+    pub fn tags(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<Vec<String>> {
+        let tags = Reference::parse(reference).and_then(|reference| self.tags_of(&reference));
+        let mut tags = diagnostics.report(tags)?;
+        tags.sort();
+        // A layout has a tag once for each name and platform of an image.
+        tags.dedup();
+        Some(tags)
+    }
+
+    /// Returns the digest of the manifest that `reference` leads to now, through an index if there is
+    /// one: the digest that bundles.lock has. The index of the `locked` image is not read again.
+    ///
+    /// `None` if it leads nowhere.
+    pub fn current_digest(
+        &self,
+        reference: &str,
+        locked: &ImageIdentity,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<String> {
+        // Only digests are read: the signature is verified when the image is locked.
+        let located =
+            Reference::parse(reference).and_then(|parsed| self.locate(&parsed, diagnostics));
+        let Located { blobs, root, .. } = diagnostics.report(located)?;
+        let digest = root.digest().to_string();
+        if digest == locked.digest || locked.index.as_ref() == Some(&digest) {
+            return Some(locked.digest.clone());
+        }
+        let (manifest, _) = diagnostics.report(image::resolve(blobs.as_ref(), &root))?;
+        Some(manifest.digest().to_string())
+    }
+
+    fn tags_of(&self, reference: &Reference) -> Result<Vec<String>, Fatal> {
+        for (mirror, rest) in mirrors_of(&self.mirrors, reference) {
+            let tags = match &mirror.to {
+                MirrorTarget::Layout(folder) => {
+                    let path = self.base.join(folder);
+                    // An image that is read reports the missing layout.
+                    if !path.join(layout::MARKER).is_file() {
+                        continue;
+                    }
+                    let layout = Layout::folder(path, &folder.display().to_string(), &self.limits);
+                    layout.tags(&[&reference.name, rest])
+                }
+                MirrorTarget::Registry(start) => self.tags_in(&name_below(start, rest)),
+            };
+            match tags {
+                Err(found) if mirror.fallback && is_absence(&found) => {}
+                other => return other,
+            }
+        }
+        self.tags_in(&reference.name)
+    }
     /// Returns the `[[verify]]` tables, with their keys read.
     pub(super) fn policy(&self) -> Result<&Policy, Fatal> {
         let read = self.policy.get_or_init(|| Policy::read(&self.verifications, &self.base));
         read.as_ref().map_err(Clone::clone)
     }
+}
+
+/// Returns the name of a repository below `start`, the name of a registry or of a repository itself.
+fn name_below(start: &str, rest: &str) -> String {
+    if rest.is_empty() { start.to_owned() } else { format!("{start}/{rest}") }
+}
+
+/// Returns the mirrors that serve a reference, and the rest of the reference's name: longest prefix
+/// first, then in the order of the configuration.
+fn mirrors_of<'m, 'r>(
+    mirrors: &'m [Mirror],
+    reference: &'r Reference,
+) -> Vec<(&'m Mirror, &'r str)> {
+    let mut found: Vec<(&Mirror, &str)> =
+        mirrors.iter().filter_map(|m| Some((m, reference.after(&m.from)?))).collect();
+    // Stable, so that mirrors of one prefix stay in their order.
+    found.sort_by_key(|(_, rest)| rest.len());
+    found
 }
 
 /// Returns true for a source of the command line, which is relative to the working directory. Those in a
@@ -252,7 +321,7 @@ fn is_argument(span: &Span) -> bool {
 /// Returns true if a finding means that the image is not available there, in contrast to an invalid
 /// image. Registries deny access to missing images without credentials, and proxies answer for
 /// registries that are down.
-pub(super) fn is_absence(found: &Diagnostic) -> bool {
+fn is_absence(found: &Diagnostic) -> bool {
     use Code::{ImageNotFound, Offline, RegistryDenied, RegistryFailed, RegistryUnreachable};
     matches!(
         found.code,
@@ -295,4 +364,58 @@ fn no_layout(shown: &str, path: &Path, span: &Span) -> Fatal {
         .at(span)
         .hint(hint)
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::SourceText;
+    use std::sync::Arc;
+
+    fn found(prefixes: &[&str], reference: &str) -> Vec<(usize, String)> {
+        let text = Arc::new(SourceText { name: String::new(), text: String::new() });
+        let list: Vec<Mirror> = prefixes
+            .iter()
+            .map(|from| Mirror {
+                from: (*from).to_owned(),
+                to: MirrorTarget::Layout("layout".into()),
+                fallback: true,
+                span: Span::new(&text, 0..0),
+            })
+            .collect();
+        let reference = Reference::parse(reference).unwrap();
+        mirrors_of(&list, &reference)
+            .into_iter()
+            .map(|(mirror, rest)| {
+                (list.iter().position(|m| std::ptr::eq(m, mirror)).unwrap(), rest.to_owned())
+            })
+            .collect()
+    }
+
+    fn named(found: &[(usize, &str)]) -> Vec<(usize, String)> {
+        found.iter().map(|(index, rest)| (*index, (*rest).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_longest_prefix_comes_first_whatever_the_order() {
+        let prefixes = ["quay.io", "quay.io/team/b", "quay.io/team", "quay.io/team"];
+        assert_eq!(
+            found(&prefixes, "quay.io/team/b:1"),
+            named(&[(1, ""), (2, "b"), (3, "b"), (0, "team/b")])
+        );
+        assert_eq!(
+            found(&prefixes, "quay.io/team/c:1"),
+            named(&[(2, "c"), (3, "c"), (0, "team/c")])
+        );
+        assert_eq!(found(&prefixes, "quay.io/teams/c:1"), named(&[(0, "teams/c")]));
+        assert_eq!(found(&prefixes, "docker.io/team/c:1"), []);
+    }
+
+    #[test]
+    fn a_prefix_ends_on_a_slash() {
+        let prefixes = ["registry.redhat.io"];
+        assert_eq!(found(&prefixes, "registry.redhat.io.evil.com/a/b:1.0"), []);
+        assert_eq!(found(&prefixes, "registry.redhat.io:5000/a/b:1.0"), []);
+        assert_eq!(found(&prefixes, "registry.redhat.io/a/b:1.0"), named(&[(0, "a/b")]));
+    }
 }

@@ -2,8 +2,9 @@
 //! provenance files.
 
 use super::failure;
-use super::process::{Finished, Program, ProgramError};
+use super::process::{Finished, Program};
 use crate::diag::{Code, Fatal};
+use std::io;
 use std::time::Duration;
 
 /// Time that signing may take; some programs ask the user for a PIN.
@@ -39,7 +40,7 @@ pub fn clear_sign(key: &str, text: &str) -> Result<Vec<u8>, Fatal> {
 }
 
 fn run(
-    program: Result<Program, ProgramError>,
+    program: io::Result<Program>,
     input: &[u8],
     name: &str,
     hint: &str,

@@ -1,13 +1,12 @@
 //! A tar file on disk, optionally compressed, with an image layout or a bundle directory.
 
 use super::archive::{EntryKind, Expanded, Meter, walk};
-use super::folders::Folders;
 use super::image::broken;
 use super::layout::MARKER;
 use super::limits::{Limits, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
-use super::{BundleFiles, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use super::unreadable;
+use crate::diag::{Code, Diagnostic, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,12 +42,12 @@ impl Tarball {
         let mut tarball =
             Tarball { path, shown: shown.to_owned(), limits: limits.clone(), ..Tarball::default() };
         let meter = Meter::new(limits);
-        let stream = tarball.stream(&meter)?;
+        let mut stream = tarball.stream(&meter)?;
         tarball.compressed = stream.compression() != super::compression::Compression::None;
         let mut name_bytes = 0_u64;
         // Of directories only the names matter, for finding the root.
         let mut folders = Vec::new();
-        let (_, outcome) = walk(stream, &meter, &mut |entry| {
+        let outcome = walk(&mut stream, &mut |entry| {
             let (path, climbs) = normalise(&entry.path);
             limits.count_name(&mut name_bytes, path.len(), "its file names")?;
             if entry.kind == EntryKind::File && !climbs {
@@ -114,23 +113,17 @@ impl Tarball {
         }
     }
 
-    /// Reads its bundle directory.
-    pub(super) fn read_bundle(&self, diagnostics: &mut Diagnostics) -> Result<BundleFiles, Fatal> {
-        let named = Folders::default();
-        let (tree, decided) = named.find(|folders, _| self.tree(folders), diagnostics)?;
-        decided.files(tree, &BTreeMap::new(), diagnostics)
-    }
-
     /// Returns a path below the root as the archive has it.
     fn inside(&self, file: &str) -> Vec<u8> {
         let separator: &[u8] = if self.root.is_empty() { b"" } else { b"/" };
         [&self.root, separator, file.as_bytes()].concat()
     }
 
-    fn tree(&self, folders: Vec<String>) -> Result<Tree, Fatal> {
+    /// Reads these directories of a bundle.
+    pub(super) fn tree(&self, folders: Vec<String>) -> Result<Tree, Fatal> {
         let mut tree = Tree::new(folders, &self.limits).rooted(&self.root);
         let meter = Meter::new(&self.limits);
-        let (_, outcome) = walk(self.stream(&meter)?, &meter, &mut |entry| tree.apply(entry, 0));
+        let outcome = walk(&mut self.stream(&meter)?, &mut |entry| tree.apply(entry));
         outcome.map_err(|error| self.broken(&error))?;
         Ok(tree)
     }
@@ -147,7 +140,7 @@ impl Tarball {
         Ok(file)
     }
 
-    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<File>, Fatal> {
+    fn stream(&self, meter: &std::rc::Rc<Meter>) -> Result<Expanded<'static>, Fatal> {
         Expanded::new(self.stored()?, meter, None).map_err(|error| self.broken(&error))
     }
 

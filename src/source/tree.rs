@@ -9,14 +9,14 @@ mod folder;
 mod whiteout;
 
 use super::archive::{EntryKind, TarEntry, show};
-use super::limits::{Limits, exceeded, in_bytes};
+use super::limits::{Limits, at_most, exceeded, in_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
 /// Something at a path of the tree.
 #[derive(Clone, Debug)]
-enum Node {
+pub(super) enum Node {
     Folder,
     File(Rc<Vec<u8>>),
     Symlink(Vec<u8>),
@@ -34,8 +34,10 @@ pub(super) struct Tree {
     limits: Limits,
     symlinks: usize,
     followed: usize,
-    /// The layer that is being applied, and the paths whose earlier content it has hidden.
-    hidden: (usize, BTreeSet<(Vec<u8>, bool)>),
+    /// The layer that is being applied, numbered upwards.
+    layer: usize,
+    /// The paths whose earlier content it has hidden.
+    hidden: BTreeSet<(Vec<u8>, bool)>,
     kept_files: u64,
     kept_bytes: u64,
     name_bytes: u64,
@@ -52,7 +54,7 @@ const MOST_FOLLOWED: usize = 100_000;
 
 /// The position of a path relative to the kept directories.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+pub(super) enum Position {
     /// Below one of them.
     Inside,
     /// A kept directory, or one of its parents.
@@ -72,13 +74,8 @@ impl Tree {
         self
     }
 
-    /// Returns true if the files of `folder` are kept.
-    pub(super) fn keeps(&self, folder: &str) -> bool {
-        self.folders.iter().any(|f| f == folder)
-    }
-
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
-    pub(super) fn apply(&mut self, entry: &mut TarEntry<'_>, layer: usize) -> io::Result<()> {
+    pub(super) fn apply(&mut self, entry: &mut TarEntry<'_>) -> io::Result<()> {
         // `..` is resolved in the path alone, before symbolic links are.
         let (path, climbs) = self.locate(&entry.path);
         if path.is_empty() {
@@ -86,7 +83,7 @@ impl Tree {
         }
         let position = self.position(&path);
         if position == Position::Outside {
-            return self.apply_outside(path, entry, layer);
+            return self.apply_outside(path, entry);
         }
         if path.len() > LONGEST_PATH {
             return Err(exceeded(format!("a path of the bundle has {} bytes", path.len())));
@@ -106,17 +103,12 @@ impl Tree {
             EntryKind::Symlink(target) => Node::Symlink(target.clone()),
             EntryKind::Special(what) => Node::Refused(format!("is {what}")),
         };
-        self.insert(path, layer, node)
+        self.insert(path, node)
     }
 
     /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
     /// later entries may pass through them.
-    fn apply_outside(
-        &mut self,
-        path: Vec<u8>,
-        entry: &TarEntry<'_>,
-        layer: usize,
-    ) -> io::Result<()> {
+    fn apply_outside(&mut self, path: Vec<u8>, entry: &TarEntry<'_>) -> io::Result<()> {
         if path.len() > LONGEST_PATH {
             return Ok(());
         }
@@ -125,12 +117,12 @@ impl Tree {
             && self.position(&target) != Position::Outside
         {
             let how = format!("is written through a symbolic link, as `{}`", show(&path));
-            return self.refuse(target, layer, how);
+            return self.insert(target, Node::Refused(how));
         }
         if let EntryKind::Symlink(target) = &entry.kind
             && target.len() <= LONGEST_PATH
         {
-            return self.insert(path, layer, Node::Symlink(target.clone()));
+            return self.insert(path, Node::Symlink(target.clone()));
         }
         self.remove(&path);
         // A folder over a folder keeps what is below; anything else replaces it.
@@ -138,21 +130,6 @@ impl Tree {
             self.remove_below(&path);
         }
         Ok(())
-    }
-
-    /// Adds a regular file, of which [`check_size`](Self::check_size) has accepted the size.
-    pub(super) fn add_file(&mut self, path: &[u8], content: Vec<u8>) -> io::Result<()> {
-        self.insert(path.to_vec(), 0, Node::File(Rc::new(content)))
-    }
-
-    /// Adds a directory.
-    pub(super) fn add_folder(&mut self, path: &[u8]) -> io::Result<()> {
-        self.insert(path.to_vec(), 0, Node::Folder)
-    }
-
-    /// Adds something that may not be in a bundle; `what` follows its path in a sentence.
-    pub(super) fn refuse(&mut self, path: Vec<u8>, layer: usize, what: String) -> io::Result<()> {
-        self.insert(path, layer, Node::Refused(what))
     }
 
     /// Returns the content of a kept file.
@@ -173,21 +150,13 @@ impl Tree {
         (rest.and_then(|rest| rest.strip_prefix(b"/")).unwrap_or_default().to_vec(), climbs)
     }
 
-    fn position(&self, path: &[u8]) -> Position {
-        let mut position = Position::Outside;
-        for folder in self.folders.iter().map(String::as_bytes) {
-            if is_below(path, folder) {
-                return Position::Inside;
-            }
-            if path == folder || is_below(folder, path) {
-                position = Position::Above;
-            }
-        }
-        position
+    pub(super) fn position(&self, path: &[u8]) -> Position {
+        position(&self.folders, path)
     }
 
-    /// Inserts a node and replaces the existing one, unless both are directories.
-    fn insert(&mut self, path: Vec<u8>, layer: usize, node: Node) -> io::Result<()> {
+    /// Inserts a node and replaces the existing one, unless both are directories. Of a file,
+    /// [`check_size`](Self::check_size) has accepted the size.
+    pub(super) fn insert(&mut self, path: Vec<u8>, node: Node) -> io::Result<()> {
         // As on a file system: a file or link in place of a folder hides the folder's content.
         if !matches!(node, Node::Folder) {
             self.remove_below(&path);
@@ -195,25 +164,22 @@ impl Tree {
         if let Node::File(content) = &node {
             self.kept_bytes += content.len() as u64;
             self.kept_files += 1;
-            if self.kept_files > self.limits.kept_files {
-                let limit = self.limits.kept_files;
-                return Err(exceeded(format!(
-                    "more than {limit} files in the bundle's directories"
-                )));
-            }
+            let limit = self.limits.kept_files;
+            let too_many = || format!("more than {limit} files in the bundle's directories");
+            at_most(self.kept_files, limit, too_many)?;
         }
-        self.insert_parents(&path, layer)?;
+        self.insert_parents(&path)?;
         let target = if let Node::Symlink(target) = &node { target.len() } else { 0 };
         self.count_name(path.len() + target)?;
         self.remove(&path);
         self.symlinks += usize::from(matches!(node, Node::Symlink(_)));
-        self.nodes.insert(path, (layer, node));
+        self.nodes.insert(path, (self.layer, node));
         Ok(())
     }
 
     /// Inserts the parent directories of a file, which archives can omit. Symbolic links in the
     /// path are kept, to be reported.
-    fn insert_parents(&mut self, path: &[u8], layer: usize) -> io::Result<()> {
+    fn insert_parents(&mut self, path: &[u8]) -> io::Result<()> {
         for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let parent = &path[..end];
             if self.position(parent) == Position::Outside {
@@ -222,11 +188,11 @@ impl Tree {
             match self.nodes.get_mut(parent) {
                 // The folder is of this layer now, and a whiteout of the same layer does not remove
                 // it.
-                Some((made, Node::Folder)) => *made = layer,
+                Some((made, Node::Folder)) => *made = self.layer,
                 Some((_, Node::Symlink(_) | Node::Refused(_))) => {}
                 Some((_, Node::File(_))) | None => {
                     self.count_name(parent.len())?;
-                    self.nodes.insert(parent.to_vec(), (layer, Node::Folder));
+                    self.nodes.insert(parent.to_vec(), (self.layer, Node::Folder));
                 }
             }
         }
@@ -240,15 +206,13 @@ impl Tree {
     /// Returns an error if the content of a file would be too large, alone or with all others.
     pub(super) fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {
         let (file, all) = (self.limits.kept_file_bytes, self.limits.kept_bytes);
-        if size > file {
+        at_most(size, file, || {
             let (path, size, limit) = (show(path), in_bytes(size), in_bytes(file));
-            return Err(exceeded(format!("the file `{path}` has {size}; the limit is {limit}")));
-        }
-        if self.kept_bytes.saturating_add(size) > all {
-            let limit = in_bytes(all);
-            return Err(exceeded(format!("the bundle's files are larger than {limit} in total")));
-        }
-        Ok(())
+            format!("the file `{path}` has {size}; the limit is {limit}")
+        })?;
+        at_most(self.kept_bytes.saturating_add(size), all, || {
+            format!("the bundle's files are larger than {} in total", in_bytes(all))
+        })
     }
 
     /// Resolves a hard link at `path`.
@@ -315,6 +279,20 @@ impl Tree {
             self.remove(&path);
         }
     }
+}
+
+/// Returns the position of a path relative to the directories that are kept.
+pub(super) fn position(folders: &[String], path: &[u8]) -> Position {
+    let mut position = Position::Outside;
+    for folder in folders.iter().map(String::as_bytes) {
+        if is_below(path, folder) {
+            return Position::Inside;
+        }
+        if path == folder || is_below(folder, path) {
+            position = Position::Above;
+        }
+    }
+    position
 }
 
 /// Returns the range of all paths below `path`; the root's is everything.

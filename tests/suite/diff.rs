@@ -5,7 +5,6 @@ mod pull_request;
 
 use crate::support::command::Case;
 use crate::support::json_schema::JsonSchema;
-use bundle2chart::config::Network;
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::render::{html, json, markdown, text};
 use bundle2chart::diff::summary::Summary;
@@ -25,8 +24,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bundles");
 /// The side of a bundle or chart at a path.
 fn load(path: &str) -> Side {
     let access = Access { offline: true, ..Access::default() };
-    let (network, limits) = (Network::default(), Limits::default());
-    let sources = SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access);
+    let sources = SourceResolver::new(Path::new(""), &[], &Limits::default(), access);
     let operands = Operands {
         sources: &sources,
         config: None,

@@ -4,10 +4,9 @@ use super::ignore::Ignored;
 use super::objects::{self, Bundle, Channel, Deprecation, Deprecations, Head, Package};
 use super::place::Item;
 use super::{invalid, stream};
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, suggest};
 use crate::failure;
-use crate::limits::{Limits, exceeded, in_bytes};
+use crate::limits::{Limits, at_most, in_bytes};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -107,12 +106,10 @@ impl<'a> Reading<'a> {
         // Most files of a large catalog have nothing to keep; a finding takes about 1 KiB.
         self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
         // The visitor cannot stop the stream, so the limit is checked after the file's objects.
-        if self.kept_bytes > self.limits.kept_bytes {
-            let limit = in_bytes(self.limits.kept_bytes);
-            return Err(exceeded(format!(
-                "the catalog's data or errors of the package exceed {limit}"
-            )));
-        }
+        let limit = self.limits.kept_bytes;
+        at_most(self.kept_bytes, limit, || {
+            format!("the catalog's data or errors of the package exceed {}", in_bytes(limit))
+        })?;
         self.files.insert(path.to_owned(), file);
         Ok(())
     }
@@ -160,7 +157,7 @@ impl<'a> Reading<'a> {
         let mut found = Vec::new();
         let mut package_file = None;
         let mut channel_files: BTreeMap<String, String> = BTreeMap::new();
-        let mut faults = 0;
+        let mut faults = Vec::new();
         let mut objects = 0;
 
         for (path, file) in self.files {
@@ -169,12 +166,7 @@ impl<'a> Reading<'a> {
                 continue;
             }
             objects += file.objects;
-            for fault in file.faults {
-                faults += 1;
-                if faults <= MOST_FAULTS {
-                    found.push(fault);
-                }
-            }
+            faults.extend(file.faults);
             for kept in file.kept {
                 match kept {
                     Kept::Package(package) => {
@@ -205,11 +197,12 @@ impl<'a> Reading<'a> {
             }
         }
 
-        if faults > MOST_FAULTS {
-            let message = format!("{} more errors in the catalog", faults - MOST_FAULTS);
+        let more = faults.len().saturating_sub(MOST_FAULTS);
+        found.extend(faults.into_iter().take(MOST_FAULTS));
+        if more > 0 {
+            let message = format!("{more} more errors in the catalog");
             found.push(Diagnostic::error(Code::CatalogInvalid, message));
         }
-
         diagnostics.fail_with(found)?;
         // Not a catalog at all, which is another mistake than a missing package.
         if objects == 0 {

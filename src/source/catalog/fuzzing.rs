@@ -2,32 +2,23 @@
 
 use super::contents::Reading;
 use super::place::Item;
+use super::stream::Fault;
 use super::{graph, stream};
 use crate::config::CatalogSource;
 use crate::diag::Diagnostics;
 use crate::limits::Limits;
-
-/// An error in a file of a catalog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectFault {
-    /// 1-based line.
-    pub line: usize,
-    /// True if the file exceeds a limit.
-    pub limit: bool,
-}
 
 /// Returns the objects of a file, each with the number of its bytes, up to the first error.
 pub fn catalog_objects(
     text: &[u8],
     package: &str,
     limits: &Limits,
-) -> (Vec<String>, Option<ObjectFault>) {
+) -> (Vec<String>, Option<Fault>) {
     let mut objects = Vec::new();
     let visit = &mut |head, text: &[u8]| objects.push(format!("{head:?}, {} bytes", text.len()));
     // Reading from memory cannot fail.
     let outcome = stream::objects(&mut &text[..], package, limits, visit).unwrap_or(Ok(()));
-    let fault = outcome.err().map(|fault| ObjectFault { line: fault.line, limit: fault.limit });
-    (objects, fault)
+    (objects, outcome.err())
 }
 
 /// Selects the bundle that `source` requests from the files of a catalog, given by path.

@@ -56,7 +56,7 @@ pub(super) fn walk(
             files += u64::from(entry.kind != EntryKind::Folder);
             let what = match &entry.kind {
                 EntryKind::Folder => return Ok(()),
-                EntryKind::File if inside => return visit(&shown, Item::File(entry.stream())),
+                EntryKind::File if inside => return visit(&shown, Item::File(&mut *entry.content)),
                 EntryKind::File => "is a file, not the catalog directory",
                 EntryKind::Symlink(_) => "is a symbolic link",
                 EntryKind::HardLink(_) => "is a hard link",

@@ -119,26 +119,18 @@ fn read_embedded(
     limits: &Limits,
 ) -> Result<BundleFiles, Fatal> {
     let bundle = choice.bundle;
-    let mut result = None;
+    let mut found = None;
     let visit = &mut |path: &str, item: Item<'_>| {
-        if path != bundle.file || result.is_some() {
-            return Ok(());
-        }
-        if let Item::File(content) = item {
-            let mut properties = None;
-            let outcome =
-                stream::objects(content, &contents.package, limits, &mut |head, text| {
-                    if properties.is_none() && head.is_bundle(&contents.package, &bundle.name) {
-                        properties = Some(objects::embedded(text, limits));
-                    }
-                })?;
-            result = Some(match (outcome, properties) {
-                (_, Some(properties)) => properties,
-                (Err(fault), None) => Err(fault.message),
-                (Ok(()), None) => {
-                    Err(format!("the file changed while it was read: `{}` is gone", bundle.name))
+        if let Item::File(content) = item
+            && path == bundle.file
+        {
+            let visit = &mut |head: objects::Head, text: &[u8]| {
+                if found.is_none() && head.is_bundle(&contents.package, &bundle.name) {
+                    found = Some(objects::embedded(text, limits));
                 }
-            });
+            };
+            // The first walk has reported what is wrong in the file.
+            let _ = stream::objects(content, &contents.package, limits, visit)?;
         }
         io::Result::Ok(())
     };
@@ -148,8 +140,8 @@ fn read_embedded(
     let invalid =
         |why: String| unusable(bundle, format!("cannot read the bundle `{}`: {why}", bundle.name));
 
-    let properties =
-        result.unwrap_or_else(|| Err("the file is gone".to_owned())).map_err(invalid)?;
+    let gone = || Err("the file changed while it was read".to_owned());
+    let properties = found.unwrap_or_else(gone).map_err(invalid)?;
     embedded::files(&properties, contents, &bundle.name, limits).map_err(invalid)
 }
 

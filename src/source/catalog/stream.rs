@@ -7,12 +7,13 @@ use memchr::{memchr_iter, memmem};
 use std::io::{self, BufRead, BufReader, Read};
 
 /// An error in a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
     pub(super) message: String,
     /// 1-based.
     pub(super) line: usize,
-    pub(super) limit: bool,
+    /// True if the file exceeds a limit.
+    pub limit: bool,
 }
 
 /// Calls `visit` with each object of a file: its identifying fields, and its JSON text. YAML
@@ -71,7 +72,6 @@ impl Objects<'_> {
             let at_end = reader.take(wanted as u64).read_to_end(&mut window)? < wanted;
             let mut done = 0;
             let mut stream = serde_json::Deserializer::from_slice(&window).into_iter::<Head>();
-            let mut problem = None;
             while let Some(next) = stream.next() {
                 match next {
                     Ok(head) => {
@@ -82,19 +82,16 @@ impl Objects<'_> {
                     // The object continues after the window.
                     Err(error) if error.is_eof() && !at_end => break,
                     Err(error) => {
-                        problem = Some(error);
-                        break;
+                        let why = in_words(&error);
+                        let message = match error.is_eof() {
+                            true => format!("unexpected end of file ({why})"),
+                            false => why,
+                        };
+                        // The line is relative to the window.
+                        let line = self.lines + error.line().max(1);
+                        return Ok(Err(Fault { message, line, limit: false }));
                     }
                 }
-            }
-
-            if let Some(error) = problem {
-                // The line is relative to the window.
-                let why = in_words(&error);
-                let message =
-                    if error.is_eof() { format!("unexpected end of file ({why})") } else { why };
-                let line = self.lines + error.line().max(1);
-                return Ok(Err(Fault { message, line, limit: false }));
             }
             if at_end {
                 return Ok(Ok(()));

@@ -19,14 +19,8 @@ pub(super) struct Collector<'a> {
     shown: &'a str,
     files: ChartTree,
     bytes: u64,
-    /// Paths of files and of their directories by lower-case path.
-    paths: BTreeMap<String, Known>,
-}
-
-/// A path that is taken.
-struct Known {
-    path: String,
-    is_file: bool,
+    /// Paths of files and of their directories by lower-case path; true for those of files.
+    paths: BTreeMap<String, (String, bool)>,
 }
 
 impl<'a> Collector<'a> {
@@ -65,10 +59,10 @@ impl<'a> Collector<'a> {
             // By default, file systems of macOS and Windows ignore case.
             match self.paths.entry(part.to_lowercase()) {
                 Entry::Vacant(free) => {
-                    free.insert(Known { path: part.to_owned(), is_file });
+                    free.insert((part.to_owned(), is_file));
                 }
                 Entry::Occupied(taken) => {
-                    let Known { path: other, is_file: was_file } = taken.get();
+                    let (other, was_file) = taken.get();
                     let why = if other != part {
                         format!("has a name that differs from `{other}` only in case")
                     } else if is_file && *was_file {

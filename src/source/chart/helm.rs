@@ -4,7 +4,7 @@ use super::{ChartTree, Form, PROGRAM_TIME};
 use crate::diag::{Code, Fatal};
 use crate::failure;
 use crate::ir::is_label;
-use crate::process::{Program, ProgramError};
+use crate::process::Program;
 use crate::yaml::{CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -101,8 +101,8 @@ pub fn helm_template(
         helm = helm.variable(variable, folder.path().join("none"));
     }
     let done = helm.run().map_err(|error| {
-        let hint = match error {
-            ProgramError::TimedOut(_) | ProgramError::TooMuch(_) => {
+        let hint = match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded => {
                 "check its templates for infinite loops, or run `helm template`"
             }
             _ => "run `helm version` to find the cause",

@@ -8,13 +8,13 @@
 mod collector;
 mod directory;
 mod helm;
-mod package;
 mod revision;
 
 pub use collector::is_portable_path;
-pub use directory::{files_below, folders, is_chart, read_built, read_folder};
+pub use directory::{
+    files_below, folders, is_chart, read_archive, read_built, read_folder, read_package,
+};
 pub use helm::{RELEASE, helm_template};
-pub use package::{read_archive, read_package};
 pub use revision::{Committed, committed, list_revision, read_revision};
 
 use super::failure;

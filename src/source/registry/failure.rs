@@ -1,6 +1,7 @@
 //! Failures of registry requests, and their diagnostics.
 
 use crate::diag::{Code, Diagnostic, Fatal};
+use crate::failure;
 
 /// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,8 +10,6 @@ pub(super) enum Failure {
     Unreachable(String),
     /// The registry is busy; with the seconds of Retry-After, if any.
     Busy(String, Option<u64>),
-    /// The content came too slowly.
-    TooSlow(String),
     /// No secure connection.
     Tls(String),
     /// No secure connection, because the registry's certificate is not trusted.
@@ -19,27 +18,47 @@ pub(super) enum Failure {
     NotFound(String),
     /// The registry requires credentials, or rejected those of this file or program.
     Denied(String, Option<String>),
-    /// A redirect to a forbidden address.
-    UnsafeRedirect(String),
-    /// A token server that may not receive the credentials.
-    UnsafeRealm(String, String),
-    /// The content has the wrong digest or size.
-    Mismatch(String),
-    /// The content exceeds a limit.
-    TooMuch(String),
     /// Any other failure that a retry would not change.
     Refused(String),
-    /// A complete diagnostic.
+    /// A complete diagnostic, of a failure that no caller tells from others.
     Reported(Fatal),
 }
 
 impl Failure {
-    /// Completes a failure that only has the registry's codes of what does not exist.
-    pub(super) fn not_found(self, what: impl FnOnce() -> String) -> Self {
-        match self {
-            Failure::NotFound(codes) => Failure::NotFound(what() + &codes),
-            other => other,
-        }
+    /// The content came too slowly.
+    pub(super) fn too_slow(message: String) -> Self {
+        let hint = "copy the image to a faster registry and add it as a `[[mirror]]`, or raise \
+            `timeout` in `[network]`";
+        Failure::Reported(failure(Code::RegistryFailed, message, hint))
+    }
+
+    /// A redirect to a forbidden address.
+    pub(super) fn unsafe_redirect(message: String) -> Self {
+        let hint = "check the registry, its redirects and any proxy; write a registry on this \
+            machine as `localhost:PORT`";
+        Failure::Reported(failure(Code::UnsafeRedirect, message, hint))
+    }
+
+    /// A token server that may not receive the credentials of the registry `host`.
+    pub(super) fn unsafe_realm(message: String, host: &str, realm: &str) -> Self {
+        let hint = format!(
+            "to trust that host with your credentials, add [[registry]] host = \"{host}\", \
+                auth-hosts = [\"{realm}\"]"
+        );
+        Failure::Reported(failure(Code::UnsafeRealm, message, hint))
+    }
+
+    /// The content has the wrong digest or size.
+    pub(super) fn mismatch(message: String) -> Self {
+        let hint = "push the image again, or use an intact mirror: the response is corrupt or a \
+            different image";
+        Failure::Reported(failure(Code::BlobMismatch, message, hint))
+    }
+
+    /// The content exceeds a limit.
+    pub(super) fn too_much(message: String) -> Self {
+        let hint = "check that the reference is a bundle image: no real bundle is as large";
+        Failure::Reported(failure(Code::SourceLimit, message, hint))
     }
 
     /// Converts the failure to a diagnostic; `host` is the registry's.
@@ -56,12 +75,6 @@ impl Failure {
                 Code::RegistryFailed,
                 message,
                 "try again later, or raise `retries` or `timeout` in `[network]`",
-            ),
-            Failure::TooSlow(message) => (
-                Code::RegistryFailed,
-                message,
-                "copy the image to a faster registry and add it as a `[[mirror]]`, or raise \
-                    `timeout` in `[network]`",
             ),
             Failure::Tls(message) | Failure::Certificate(message) => (
                 Code::RegistryUnreachable,
@@ -91,31 +104,6 @@ impl Failure {
                             or set REGISTRY_AUTH_FILE: no credentials were found"
                     ),
                 },
-            ),
-            Failure::UnsafeRedirect(message) => (
-                Code::UnsafeRedirect,
-                message,
-                "check the registry, its redirects and any proxy; write a registry on this machine \
-                    as `localhost:PORT`",
-            ),
-            Failure::UnsafeRealm(message, realm) => (
-                Code::UnsafeRealm,
-                message,
-                &format!(
-                    "to trust that host with your credentials, add [[registry]] host = \"{host}\", \
-                        auth-hosts = [\"{realm}\"]"
-                ),
-            ),
-            Failure::Mismatch(message) => (
-                Code::BlobMismatch,
-                message,
-                "push the image again, or use an intact mirror: the response is corrupt or a \
-                    different image",
-            ),
-            Failure::TooMuch(message) => (
-                Code::SourceLimit,
-                message,
-                "check that the reference is a bundle image: no real bundle is as large",
             ),
             Failure::Refused(message) => (
                 Code::RegistryFailed,

@@ -1,13 +1,13 @@
 //! Entry points of fuzz/ to the parsers of challenges and credential files.
 
-use super::challenge;
 use super::credentials::{AuthFile, find_in};
+use super::token;
 use crate::access::Environment;
 use std::path::Path;
 
 /// Returns the challenges in values of the WWW-Authenticate header, for comparison.
 pub fn challenges(values: &[&str]) -> Vec<String> {
-    challenge::parse(values.iter().copied()).iter().map(|offer| format!("{offer:?}")).collect()
+    token::challenges(values.iter().copied()).iter().map(|offer| format!("{offer:?}")).collect()
 }
 
 /// Returns the debug format of the login that a credential file has for a repository. Helpers that

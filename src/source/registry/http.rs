@@ -4,6 +4,8 @@ use super::failure::Failure;
 use super::proxy::{self, Proxies, bare};
 use crate::regular_file;
 use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject as _};
 use std::fmt::Debug;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::{self, HeaderMap, Method, StatusCode, Uri};
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider};
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, BodyReader, Proxy, SendBody};
@@ -139,11 +141,11 @@ impl Http {
                 return Ok(response);
             };
             let next = join(&uri, target).ok_or_else(|| {
-                Failure::UnsafeRedirect(format!("{} redirects to an invalid address", shown(&uri)))
+                Failure::unsafe_redirect(format!("{} redirects to an invalid address", shown(&uri)))
             })?;
             // Plain HTTP only where it was asked for from the start.
             if next.scheme_str() != Some("https") && next.scheme_str() != address.scheme_str() {
-                return Err(Failure::UnsafeRedirect(format!(
+                return Err(Failure::unsafe_redirect(format!(
                     "{} redirects to {}, which is not HTTPS",
                     shown(&uri),
                     shown(&next)
@@ -151,7 +153,7 @@ impl Http {
             }
             uri = next;
         }
-        Err(Failure::UnsafeRedirect(format!(
+        Err(Failure::unsafe_redirect(format!(
             "{} redirects more than {MOST_REDIRECTS} times",
             shown(address)
         )))
@@ -226,14 +228,10 @@ pub(super) fn system_roots() -> Vec<Certificate<'static>> {
 /// Reads a PEM file of certificates; the error is the end of a message.
 pub(super) fn read_roots(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let pem = regular_file::read(path, ROOT_BYTES).map_err(|error| error.to_string())?;
-    let mut roots = Vec::new();
-    for item in ureq::tls::parse_pem(&pem) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
-            Ok(_) => {}
-            Err(error) => return Err(error.to_string()),
-        }
-    }
+    let roots = CertificateDer::pem_slice_iter(&pem)
+        .map(|found| Ok(Certificate::from_der(&found?).to_owned()))
+        .collect::<Result<Vec<_>, pem::Error>>();
+    let roots = roots.map_err(|error| error.to_string())?;
     if roots.is_empty() { Err("no certificate found".to_owned()) } else { Ok(roots) }
 }
 
@@ -246,7 +244,8 @@ pub(super) fn is_loopback(host: &str) -> bool {
     name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn same_host(one: &Uri, other: &Uri) -> bool {
+/// Returns true if two addresses are of the same server.
+pub(super) fn same_host(one: &Uri, other: &Uri) -> bool {
     // With and without the default port, it is the same server.
     one.host() == other.host() && port(one) == port(other) && one.scheme() == other.scheme()
 }
@@ -401,7 +400,7 @@ fn is_allowed_host(host: &str) -> bool {
 const FORBIDDEN: &str = "it is a loopback, link-local or cloud metadata address";
 
 fn forbidden(uri: &Uri) -> Failure {
-    Failure::UnsafeRedirect(format!("{} is not contacted: {FORBIDDEN}", shown(uri)))
+    Failure::unsafe_redirect(format!("{} is not contacted: {FORBIDDEN}", shown(uri)))
 }
 
 /// Converts a connection error to a failure.

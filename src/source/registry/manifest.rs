@@ -1,29 +1,33 @@
-//! Manifests and indexes from a registry: the documents that say what blobs an image has.
+//! Documents from a registry: manifests and indexes, which say what blobs an image has, and lists of
+//! tags.
 
 use super::failure::{Failure, if_found};
-use super::http::{Request, Response};
+use super::http::{Request, Response, join, same_host};
 use super::retry::read_body;
-use super::{Repository, accepted, broken, offline, offline_tag, shown};
-use crate::diag::{Fatal, listed, quoted, suggest};
+use super::{Repository, accepted, broken, failure, offline, offline_tag, shown};
+use crate::diag::{Code, Fatal, listed, quoted, suggest};
 use crate::digest::Hasher;
 use crate::image::media_type_of;
 use crate::limits::{in_bytes, read_at_most};
+use crate::parallel::locked;
 use crate::reference::Reference;
 use crate::signature::describe;
 use oci_spec::image::{Descriptor, Digest};
 use semver::Version;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::cmp::Reverse;
-use std::io;
 use std::str::FromStr as _;
+use ureq::http::Method;
 
-/// A document in a response.
-pub(super) struct Document {
-    pub(super) bytes: Vec<u8>,
-    /// Its address, for messages.
-    pub(super) place: String,
-    /// The digest in the headers.
-    stated: Option<String>,
-    content_type: Option<String>,
+/// Tags that are asked for at a time.
+const PAGE: usize = 1_000;
+/// Pages of one repository; the largest known have some ten thousand tags.
+const MOST_PAGES: usize = 100;
+
+#[derive(Deserialize)]
+struct TagList {
+    tags: Option<Vec<String>>,
 }
 
 impl Repository<'_> {
@@ -41,11 +45,11 @@ impl Repository<'_> {
         );
         // Several bundles of one image ask at the same time, and one request answers all.
         let _claim = self.client.claims.take(&shown);
-        if let Some(known) = self.client.outcome(&shown) {
-            return known;
+        if let Some(known) = locked(&self.client.outcomes).get(&shown) {
+            return known.clone();
         }
         let found = self.find_manifest(reference, &wanted, &shown);
-        self.client.remember(&shown, found.clone());
+        locked(&self.client.outcomes).insert(shown, found.clone());
         found
     }
 
@@ -63,9 +67,7 @@ impl Repository<'_> {
         tag: &str,
         push: bool,
     ) -> Result<Option<(Descriptor, Vec<u8>)>, Fatal> {
-        let _slot = self.host.slots.take();
-        let found = if_found(self.with_retries(|| self.fetch_manifest(tag, None, push)));
-        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
+        self.with_retries(String::new, || if_found(self.fetch_manifest(tag, None, push)))
     }
 
     fn find_manifest(
@@ -77,34 +79,31 @@ impl Repository<'_> {
         // Only digests are cached: a tag may move at any time.
         if let Some(digest) = &reference.digest
             && let Some((file, size)) =
-                self.client.cache.open(digest, self.limits.document_bytes)?
+                self.client.cache.open(digest, self.sources.limits.document_bytes)?
             // What the cache cannot give in whole is requested from the registry.
             && let Ok(Some(bytes)) = read_at_most(file, size)
             && let Some(found) = describe(&bytes, digest)
         {
-            self.client.access.tell(1, || format!("{digest}: in the cache"));
+            self.sources.access.tell(1, || format!("{digest}: in the cache"));
             return Ok(found);
         }
 
-        self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
-        let fetched = if self.client.access.offline {
+        let access = &self.sources.access;
+        access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
+        if access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Reported(missing(shown)))
-        } else {
-            let _slot = self.host.slots.take();
-            let digest = reference.digest.as_ref();
-            self.with_retries(|| self.fetch_manifest(wanted, digest, false))
-        };
-        let (descriptor, bytes) = fetched.map_err(|failure| match failure {
-            Failure::NotFound(codes) => {
-                let message = format!("`{shown}` not found in the registry{codes}");
-                let missing = Failure::NotFound(message).diagnostic(&self.host.name);
-                match self.hint_for_missing(reference, wanted) {
-                    Some(hint) => missing.hint(hint),
-                    None => missing,
-                }
+            return Err(missing(shown));
+        }
+        let digest = reference.digest.as_ref();
+        let missing = || format!("`{shown}` not found in the registry");
+        let fetched = self.with_retries(missing, || self.fetch_manifest(wanted, digest, false));
+        let (descriptor, bytes) = fetched.map_err(|mut fatal| {
+            if fatal.code == Code::ImageNotFound
+                && let Some(hint) = self.hint_for_missing(reference, wanted)
+            {
+                fatal.hint = Some(hint);
             }
-            other => other.diagnostic(&self.host.name),
+            fatal
         })?;
 
         self.client.cache.store(descriptor.digest(), &bytes)?;
@@ -140,10 +139,12 @@ impl Repository<'_> {
         push: bool,
     ) -> Result<(Descriptor, Vec<u8>), Failure> {
         let path = format!("manifests/{wanted}");
-        let response = self.send(&path, push, &Request::get(vec![accepted()]))?;
-        let Document { bytes, place, stated, content_type } = self.read_body(response)?;
+        let mut response = self.send(&path, push, &Request::get(vec![accepted()]))?;
+        let bytes = self.read_document(&mut response, "manifest")?;
+        let place = shown(&response.from);
 
-        let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
+        let stated = response.header("docker-content-digest");
+        let stated = stated.and_then(|stated| Digest::from_str(stated).ok());
         // The header is optional in the distribution specification. Without it a tag's document
         // gets a sha256 digest, as in other clients.
         let expected = digest.or(stated.as_ref());
@@ -154,10 +155,11 @@ impl Repository<'_> {
                 Some(_) => format!("{place} has digest {found}"),
                 None => format!("{place} has digest {found}, but the registry reports {expected}"),
             };
-            return Err(Failure::Mismatch(message));
+            return Err(Failure::mismatch(message));
         }
 
-        let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
+        let content_type = response.header("content-type");
+        let Some(media_type) = media_type_of(content_type, &bytes) else {
             let kind = content_type.unwrap_or_default();
             let message =
                 format!("{place} has media type `{}`, which is not an image", kind.escape_debug());
@@ -167,35 +169,77 @@ impl Repository<'_> {
         Ok((Descriptor::new(media_type, bytes.len() as u64, found), bytes))
     }
 
-    /// Reads the document in a response.
-    pub(super) fn read_body(&self, response: Response) -> Result<Document, Failure> {
+    /// Reads the document in a response; `kind` is its noun.
+    fn read_document(&self, response: &mut Response, kind: &str) -> Result<Vec<u8>, Failure> {
         let place = shown(&response.from);
-        let limit = self.limits.document_bytes;
-        let too_much = || format!("{place}: the manifest is larger than {}", in_bytes(limit));
+        let limit = self.sources.limits.document_bytes;
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
+        let too_much =
+            || Failure::too_much(format!("{place}: the {kind} is larger than {}", in_bytes(limit)));
         if announced.is_some_and(|size| size > limit) {
-            return Err(Failure::TooMuch(too_much()));
+            return Err(too_much());
         }
-        let stated = response.header("docker-content-digest").map(str::to_owned);
-        let content_type = response.header("content-type").map(str::to_owned);
-        let bytes = self.read_limited(response.body, &place, too_much)?;
-        // A connection that ends early looks like the end of the body.
-        if announced.is_some_and(|size| size > bytes.len() as u64) {
-            let message = format!("{place} ended after {} bytes", bytes.len());
-            return Err(Failure::Unreachable(message));
-        }
-        Ok(Document { bytes, place, stated, content_type })
+        let read = read_body(&mut response.body, self.sources.network.timeout, limit);
+        read.map_err(|error| broken(&place, &error))?.ok_or_else(too_much)
     }
 
-    /// Reads the body of a document from `place`; `too_much` is the message for a large one.
-    pub(super) fn read_limited(
+    /// Reads a document as `T`; `other` says what the response has if it is none.
+    pub(super) fn read_json<T: DeserializeOwned>(
         &self,
-        body: impl io::Read,
-        place: &str,
-        too_much: impl FnOnce() -> String,
-    ) -> Result<Vec<u8>, Failure> {
-        let read = read_body(body, self.client.network.timeout, self.limits.document_bytes);
-        let bytes = read.map_err(|error| broken(place, &error))?;
-        bytes.ok_or_else(|| Failure::TooMuch(too_much()))
+        response: &mut Response,
+        kind: &str,
+        other: &str,
+    ) -> Result<T, Failure> {
+        let bytes = self.read_document(response, kind)?;
+        let document = serde_json::from_slice(&bytes);
+        document
+            .map_err(|_| Failure::Refused(format!("{} returned {other}", shown(&response.from))))
     }
+
+    /// Returns all tags of the repository, in the registry's order (OCI distribution specification,
+    /// "Listing Tags").
+    pub(crate) fn tags(&self) -> Result<Vec<String>, Fatal> {
+        if self.sources.access.offline {
+            let message = format!("cannot list the tags of `{}` with --offline", self.shown());
+            return Err(failure(Code::Offline, message, "run the command without `--offline`"));
+        }
+
+        let mut tags = Vec::new();
+        let mut path = format!("tags/list?n={PAGE}");
+        for _ in 0..MOST_PAGES {
+            let (page, next) = self.page(&path)?;
+            tags.extend(page);
+            match next {
+                Some(next) => path = next,
+                None => return Ok(tags),
+            }
+        }
+
+        let message = format!("`{}` has more than {} tags", self.shown(), MOST_PAGES * PAGE);
+        Err(self.failed(Failure::too_much(message)))
+    }
+
+    /// Returns one page, and the address of the next one.
+    fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Fatal> {
+        let missing = || format!("no tags found for `{}`", self.shown());
+        self.with_retries(missing, || {
+            let mut response = self.send(path, false, &Request::new(Method::GET))?;
+            let next = next_page(&response);
+            let list: TagList = self.read_json(&mut response, "list of tags", "no list of tags")?;
+            // Registries written in Go return `null` for an empty list.
+            Ok((list.tags.unwrap_or_default(), next))
+        })
+    }
+}
+
+/// Returns the address in the Link header (RFC 8288) with the relation `next`.
+fn next_page(response: &Response) -> Option<String> {
+    let link = response.header("link")?;
+    let (address, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+    let is_next = parameters
+        .split(';')
+        .any(|parameter| matches!(parameter.trim(), "rel=next" | "rel=\"next\""));
+    let next = join(&response.from, address).filter(|_| is_next)?;
+    // Another host has no part of this repository's list.
+    same_host(&next, &response.from).then(|| next.to_string())
 }

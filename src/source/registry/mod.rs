@@ -4,41 +4,38 @@
 //! are checked. Credentials are only sent to the registry itself and to the hosts in the
 //! configuration. docs/decisions.md says why oci-client is not used.
 
-mod challenge;
 mod credentials;
-mod download;
 mod failure;
 pub(super) mod fuzzing;
 mod http;
 mod manifest;
 mod proxy;
-mod push;
 mod referrers;
 mod retry;
-mod tags;
 mod token;
+mod transfer;
 
-use super::access::Access;
+use super::access::Environment;
 use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
-use super::limits::{Limits, is_exceeded};
+use super::limits::is_exceeded;
 use super::reference::Reference;
 use super::resolver::{Located, SourceResolver};
-use crate::config::{Network, Registry};
+use crate::config::Network;
 use crate::diag::{Code, Fatal};
 use crate::failure;
 use crate::ir::json::items;
+use crate::parallel::locked;
 use credentials::{Credentials, Secret};
 use failure::Failure;
-use http::{Http, Request, Response, is_loopback, shown};
+use http::{Http, Request, Response, is_loopback, join, same_host, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
-use retry::{Claims, LONGEST_PAUSE, Slots, pause_after, read_body, retry_after, timed};
+use retry::{Claims, LONGEST_PAUSE, pause_after, read_body, retry_after, timed};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use ureq::http::{Method, Uri};
 use ureq::tls::Certificate;
@@ -58,10 +55,6 @@ const SAME_SERVICE: &[(&str, &str)] =
 
 /// All registries.
 pub(super) struct Client {
-    registries: Vec<Registry>,
-    base: PathBuf,
-    network: Network,
-    access: Access,
     cache: Cache,
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     system_roots: OnceLock<Vec<Certificate<'static>>>,
@@ -80,8 +73,8 @@ struct Host {
     /// Scheme and authority of requests.
     endpoint: String,
     http: Http,
-    /// Requests at a time.
-    slots: Slots,
+    /// Numbers of the requests that are under way.
+    requests: Claims<usize>,
     /// Other hosts, optionally with port, that may receive the credentials.
     trusted: Vec<String>,
     /// Values of the Authorization header by scope.
@@ -89,12 +82,13 @@ struct Host {
 }
 
 /// A repository in a registry.
-#[derive(Clone)]
-pub(super) struct Repository<'c> {
-    client: &'c Client,
+pub(super) struct Repository<'s> {
+    sources: &'s SourceResolver,
+    client: &'s Client,
     host: Arc<Host>,
     name: String,
-    limits: Limits,
+    /// The address that those of requests are relative to.
+    base: Uri,
 }
 
 impl SourceResolver {
@@ -113,21 +107,28 @@ impl SourceResolver {
     /// Returns the repository of a name such as `registry.example.com/team/bundle`.
     pub(super) fn repository(&self, name: &str) -> Result<Repository<'_>, Fatal> {
         // On first use: a build from local bundles needs neither credentials nor proxies.
-        let client = self.client.get_or_init(|| Client::of(self)).as_ref().map_err(Clone::clone)?;
-        client.repository(name, &self.limits)
+        let client = self.client.get_or_init(|| Client::of(&self.access.environment));
+        let client = client.as_ref().map_err(Clone::clone)?;
+        let (host, path) = name.split_once('/').unwrap_or((name, ""));
+        let name = match (host, path.contains('/')) {
+            // Docker Hub's own images have a short name.
+            ("docker.io", false) => format!("library/{path}"),
+            _ => path.to_owned(),
+        };
+        let host = client.host(host, self).map_err(|failure| failure.diagnostic(host))?;
+        let base = format!("{}/v2/{name}/", host.endpoint).parse().map_err(|_| {
+            let message = format!("invalid registry host `{}`", host.name);
+            Failure::Refused(message).diagnostic(&host.name)
+        })?;
+        Ok(Repository { sources: self, client, host, name, base })
     }
 }
 
 impl Client {
-    fn of(sources: &SourceResolver) -> Result<Self, Fatal> {
-        let access = sources.access.clone();
+    fn of(environment: &Environment) -> Result<Self, Fatal> {
         Ok(Client {
-            registries: sources.registries.clone(),
-            base: sources.base.clone(),
-            network: sources.network.clone(),
-            cache: Cache::new(access.environment.cache().as_deref())?,
-            proxies: Arc::new(Proxies::of(&access.environment)),
-            access,
+            cache: Cache::new(environment.cache().as_deref())?,
+            proxies: Arc::new(Proxies::of(environment)),
             hosts: Mutex::default(),
             system_roots: OnceLock::new(),
             claims: Claims::default(),
@@ -135,38 +136,17 @@ impl Client {
         })
     }
 
-    fn repository(&self, name: &str, limits: &Limits) -> Result<Repository<'_>, Fatal> {
-        let (host, path) = name.split_once('/').unwrap_or((name, ""));
-        let path = match (host, path.contains('/')) {
-            // Docker Hub's own images have a short name.
-            ("docker.io", false) => format!("library/{path}"),
-            _ => path.to_owned(),
-        };
-        let host = self.host(host).map_err(|failure| failure.diagnostic(host))?;
-        Ok(Repository { client: self, host, name: path, limits: limits.clone() })
-    }
-
-    /// Returns the earlier result of this run, if any.
-    fn outcome(&self, name: &str) -> Option<Result<Descriptor, Fatal>> {
-        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
-    }
-
-    fn remember(&self, name: &str, outcome: Result<Descriptor, Fatal>) {
-        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        outcomes.insert(name.to_owned(), outcome);
-    }
-
-    fn host(&self, name: &str) -> Result<Arc<Host>, Failure> {
+    fn host(&self, name: &str, sources: &SourceResolver) -> Result<Arc<Host>, Failure> {
         // Locked until the host is known: another thread would probe the same registry again.
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hosts = locked(&self.hosts);
         if let Some(host) = hosts.get(name) {
             return Ok(Arc::clone(host));
         }
-        let config = self.registries.iter().find(|registry| registry.host == name);
+        let config = sources.registries.iter().find(|registry| registry.host == name);
         let mut roots = self.system_roots.get_or_init(http::system_roots).clone();
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
-            let own = http::read_roots(&self.base.join(ca)).map_err(|why| {
+            let own = http::read_roots(&sources.base.join(ca)).map_err(|why| {
                 let message = format!("cannot use `{ca}` as `ca`: {why}");
                 let hint = "set a PEM file with the CA certificates";
                 let error = failure(Code::InvalidValue, message, hint);
@@ -175,14 +155,13 @@ impl Client {
             // In addition to the system's, and for this registry only.
             roots.extend(own);
         }
-        let timeout = self.network.timeout;
         let loopback = is_loopback(name);
-        let http = Http::new(&roots, timeout, loopback, &self.proxies);
+        let http = Http::new(&roots, sources.network.timeout, loopback, &self.proxies);
         let authority = if name == "docker.io" { "registry-1.docker.io" } else { name };
         let plain = match config.and_then(|config| config.plain_http) {
             Some(plain) => plain,
             // A registry on this machine is often one for tests, without a certificate.
-            _ if loopback && !self.access.offline => speaks_plain_http(&http, authority),
+            _ if loopback && !sources.access.offline => speaks_plain_http(&http, authority),
             _ => false,
         };
         let scheme = if plain { "http" } else { "https" };
@@ -193,7 +172,7 @@ impl Client {
             name: name.to_owned(),
             endpoint: format!("{scheme}://{authority}"),
             http,
-            slots: Slots::new(self.network.downloads as usize),
+            requests: Claims::default(),
             trusted,
             tokens: Mutex::default(),
         });
@@ -223,37 +202,46 @@ impl Repository<'_> {
         format!("{}/{}", self.host.name, self.name)
     }
 
-    /// Retries a temporary failure, as often as the configuration says.
+    /// Makes a request when few enough are under way. Retries a temporary failure, as often as the
+    /// configuration says. `missing` says what does not exist if the registry has no such thing.
     fn with_retries<T>(
         &self,
+        missing: impl FnOnce() -> String,
         mut attempt: impl FnMut() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, Fatal> {
+        let Network { downloads, retries, .. } = self.sources.network;
+        let free =
+            |taken: &BTreeSet<usize>| (0..downloads.max(1) as usize).find(|n| !taken.contains(n));
+        let _claim = self.host.requests.wait_for(free);
         let mut tries = 0;
         loop {
             let (why, asked) = match attempt() {
-                Err(Failure::Unreachable(why)) if tries < self.client.network.retries => {
-                    (why, None)
-                }
-                Err(Failure::Busy(why, asked)) if tries < self.client.network.retries => {
-                    (why, asked)
+                Err(Failure::Unreachable(why)) if tries < retries => (why, None),
+                Err(Failure::Busy(why, asked)) if tries < retries => (why, asked),
+                Err(Failure::NotFound(codes)) => {
+                    return Err(self.failed(Failure::NotFound(missing() + &codes)));
                 }
                 // Done, or not to be tried again.
-                outcome => return outcome,
+                outcome => return outcome.map_err(|failure| self.failed(failure)),
             };
             let mut pause = pause_after(tries);
             if let Some(seconds) = asked {
                 let asked = Duration::from_secs(seconds);
                 if asked > LONGEST_PAUSE {
                     let message = format!("{why}, with Retry-After {seconds} s");
-                    return Err(Failure::Busy(message, None));
+                    return Err(self.failed(Failure::Busy(message, None)));
                 }
                 // "At once" from a busy registry would use up all tries at once.
                 pause = pause.max(asked);
             }
             tries += 1;
-            self.client.access.tell(1, || format!("{why}; retrying in {} ms", pause.as_millis()));
+            self.sources.access.tell(1, || format!("{why}; retrying in {} ms", pause.as_millis()));
             std::thread::sleep(pause);
         }
+    }
+
+    fn failed(&self, failure: Failure) -> Fatal {
+        failure.diagnostic(&self.host.name).into()
     }
 
     /// Sends a request to a path below `/v2/NAME/` or a whole address, with credentials if the registry
@@ -262,22 +250,22 @@ impl Repository<'_> {
         let actions = if push { "pull,push" } else { "pull" };
         let scope = format!("repository:{}:{actions}", self.name);
         let host = &self.host;
-        let known = host.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&scope).cloned();
+        let known = locked(&host.tokens).get(&scope).cloned();
         let response = self.send_once(path, request, known.as_ref())?;
         if response.status.as_u16() != 401 {
             return self.check_status(response, None);
         }
         // A token may have expired.
         let values = response.headers.get_all("www-authenticate");
-        let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
+        let offers = token::challenges(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
-            credentials::find(&host.name, &self.name, &self.client.access.environment)?;
+            credentials::find(&host.name, &self.name, &self.sources.access.environment)?;
         let token = self.answer(&offers, credentials.as_ref(), &scope)?;
         let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(path, request, Some(&token))?;
         // A rejected token is not kept, or the next request would begin with it.
         if response.status.is_success() {
-            host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
+            locked(&host.tokens).insert(scope, token);
         }
         self.check_status(response, credentials.as_ref())
     }
@@ -289,22 +277,13 @@ impl Repository<'_> {
         authorization: Option<&Secret>,
     ) -> Result<Response, Failure> {
         let host = &self.host;
-        let is_whole = path.starts_with("http://") || path.starts_with("https://");
-        let address = match is_whole {
-            true => path.to_owned(),
-            false => format!("{}/v2/{}/{path}", host.endpoint, self.name),
-        };
-        let uri: Uri = address
-            .parse()
-            .map_err(|_| Failure::Refused(format!("`{}` returned an invalid URL", host.name)))?;
-        let authority = |uri: &Uri| uri.authority().map(ToString::to_string);
-        let own = host.endpoint.parse::<Uri>().ok();
-        let is_own = own
-            .is_some_and(|own| authority(&own) == authority(&uri) && own.scheme() == uri.scheme());
+        let uri = join(&self.base, path)
+            .ok_or_else(|| Failure::Refused(format!("`{}` returned an invalid URL", host.name)))?;
         let place = shown(&uri);
+        let is_own = same_host(&self.base, &uri);
         let authorization = authorization.filter(|_| is_own).map(Secret::reveal);
         let (sent, millis) = timed(|| host.http.send(request, &uri, authorization));
-        self.client.access.tell(2, || {
+        self.sources.access.tell(2, || {
             let outcome = match &sent {
                 Ok(response) => response.status.as_u16().to_string(),
                 Err(_) => "failed".to_owned(),
@@ -312,7 +291,7 @@ impl Repository<'_> {
             format!("{} {place}: {outcome}, {millis} ms", request.method)
         });
         if let Ok(response) = &sent {
-            self.client.access.tell(3, || headers_of(response));
+            self.sources.access.tell(3, || headers_of(response));
         }
 
         sent
@@ -330,7 +309,7 @@ impl Repository<'_> {
         }
         let place = shown(&response.from);
         let after = response.header("retry-after").and_then(retry_after);
-        let codes = error_codes(response, self.client.network.timeout);
+        let codes = error_codes(response, self.sources.network.timeout);
         let answers = format!("{place} returned {status}{codes}");
         Err(match status.as_u16() {
             401 | 403 => Failure::Denied(answers, credentials.map(|found| found.from.clone())),
@@ -375,7 +354,7 @@ fn headers_of(response: &Response) -> String {
 /// Returns an error while a body is read.
 fn broken(place: &str, error: &io::Error) -> Failure {
     if is_exceeded(error) {
-        return Failure::TooSlow(format!("{place} is too slow: {error}"));
+        return Failure::too_slow(format!("{place} is too slow: {error}"));
     }
     Failure::Unreachable(match error.kind() {
         io::ErrorKind::TimedOut => format!("{place} is too slow: {error}"),
@@ -388,12 +367,6 @@ fn offline(shown: &str) -> Fatal {
     let message = format!("`{shown}` is not in the cache and --offline is set");
     let hint = "run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`";
     failure(Code::Offline, message, hint)
-}
-
-/// Reports tags that only the registry can list.
-fn offline_tags(shown: &str) -> Fatal {
-    let message = format!("cannot list the tags of `{shown}` with --offline");
-    failure(Code::Offline, message, "run the command without `--offline`")
 }
 
 /// Reports a tag that can only be resolved by the registry.

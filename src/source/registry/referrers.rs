@@ -11,7 +11,7 @@ use crate::digest::descriptor_of;
 use crate::failure;
 use crate::image::media_type_of;
 use crate::signature::cosign::signature_tag;
-use crate::signature::may_have_signatures;
+use crate::signature::{Attachment, may_have_signatures};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -29,8 +29,7 @@ impl Repository<'_> {
     /// # Errors
     /// If the registry does not answer, or denies both the API and the tag.
     pub(crate) fn referrers(&self, subject: &Digest, push: bool) -> Result<Vec<Json>, Fatal> {
-        let _slot = self.host.slots.take();
-        let found = self.with_retries(|| {
+        self.with_retries(String::new, || {
             match self.index(&format!("referrers/{subject}"), push) {
                 Ok(Some(index)) => return Ok(index.manifests),
                 // Registries without the API know no such path, or no such kind of path, or deny it.
@@ -39,8 +38,7 @@ impl Repository<'_> {
             }
             let index = self.index(&format!("manifests/{}", fallback_tag(subject)), push)?;
             Ok(index.map(|index| index.manifests).unwrap_or_default())
-        });
-        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
+        })
     }
 
     /// Adds the descriptor of an attached manifest to the index at the tag of `subject`, for registries
@@ -60,18 +58,29 @@ impl Repository<'_> {
         self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
     }
 
-    /// Returns the manifest of the tag for signatures; none if there is no such tag.
-    pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
-        self.require_network(of)?;
-        let found = self.tagged(&signature_tag(of.as_ref()), false)?;
-        let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
-        self.client.cache.store(descriptor.digest(), &bytes)?;
-        Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())
-    }
+    /// Returns the manifest of the tag for signatures, if there is one, or the referrers that may have
+    /// signatures.
+    pub(super) fn attached_signatures(
+        &self,
+        of: &Digest,
+        attachment: Attachment,
+    ) -> Result<Vec<Descriptor>, Fatal> {
+        // Signatures that bundles.lock does not record are only known to the registry.
+        if self.sources.access.offline {
+            let message = format!(
+                "cannot look for signatures of `{}@{of}` with --offline: bundles.lock records none",
+                self.shown()
+            );
+            let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
+            return Err(failure(Code::Offline, message, hint));
+        }
+        if attachment == Attachment::Tag {
+            let found = self.tagged(&signature_tag(of.as_ref()), false)?;
+            let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
+            self.client.cache.store(descriptor.digest(), &bytes)?;
+            return Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect());
+        }
 
-    /// Returns the referrers that may have signatures.
-    pub(super) fn signatures_by_subject(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
-        self.require_network(of)?;
         let found = self.referrers(of, false)?.into_iter();
         // An image may have many SBOMs and attestations as well, and each would cost a request.
         let has_type =
@@ -79,29 +88,12 @@ impl Repository<'_> {
         Ok(found.filter(has_type).filter_map(|entry| serde_json::from_value(entry).ok()).collect())
     }
 
-    /// Signatures that bundles.lock does not record are only known to the registry.
-    fn require_network(&self, of: &Digest) -> Result<(), Fatal> {
-        if !self.client.access.offline {
-            return Ok(());
-        }
-        let message = format!(
-            "cannot look for signatures of `{}@{of}` with --offline: bundles.lock records none",
-            self.shown()
-        );
-        let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
-        Err(failure(Code::Offline, message, hint))
-    }
-
     /// Returns an index, `None` if there is none.
     fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
         let request = Request::get(vec![("accept", MediaType::ImageIndex.to_string())]);
         let response = if_found(self.send(path, push, &request))?;
-        let Some(response) = response else { return Ok(None) };
-        let document = self.read_body(response)?;
-        let index = serde_json::from_slice(&document.bytes);
-        index
-            .map(Some)
-            .map_err(|_| Failure::Refused(format!("{} returned no index", document.place)))
+        let Some(mut response) = response else { return Ok(None) };
+        self.read_json(&mut response, "manifest", "no index").map(Some)
     }
 }
 

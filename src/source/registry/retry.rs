@@ -2,6 +2,7 @@
 //! Timeouts, retries, and the number of parallel downloads.
 
 use crate::limits::{Watched, exceeded, read_at_most};
+use crate::parallel::locked;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -83,23 +84,6 @@ fn time_for(size: u64, timeout: Duration) -> Duration {
     time.min(LONGEST_BODY.max(timeout * 4))
 }
 
-/// A limit for the number of simultaneous requests.
-pub(super) struct Slots {
-    count: usize,
-    claims: Claims<usize>,
-}
-
-impl Slots {
-    pub(super) fn new(count: usize) -> Self {
-        Slots { count: count.max(1), claims: Claims::default() }
-    }
-
-    /// Waits for a slot; it is free again when the result is dropped.
-    pub(super) fn take(&self) -> Claim<'_, usize> {
-        self.claims.wait_for(|taken| (0..self.count).find(|slot| !taken.contains(slot)))
-    }
-}
-
 /// Keys that one thread at a time can claim.
 #[derive(Default)]
 pub(super) struct Claims<K> {
@@ -114,8 +98,9 @@ impl<K: Ord + Clone> Claims<K> {
         self.wait_for(|taken| (!taken.contains(key)).then(|| key.clone()))
     }
 
-    fn wait_for(&self, free: impl Fn(&BTreeSet<K>) -> Option<K>) -> Claim<'_, K> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Waits until a key is free among those that are taken, and claims it likewise.
+    pub(super) fn wait_for(&self, free: impl Fn(&BTreeSet<K>) -> Option<K>) -> Claim<'_, K> {
+        let mut taken = locked(&self.taken);
         loop {
             if let Some(key) = free(&taken) {
                 taken.insert(key.clone());
@@ -134,9 +119,7 @@ pub(super) struct Claim<'c, K: Ord> {
 
 impl<K: Ord> Drop for Claim<'_, K> {
     fn drop(&mut self) {
-        // A poisoned lock is used all the same: each change of the set is one call, which is done
-        // or not.
-        self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        locked(&self.of.taken).remove(&self.key);
         self.of.given_back.notify_all();
     }
 }

@@ -1,6 +1,6 @@
-//! Fetches tokens: converts a challenge to the value of an Authorization header.
+//! Authentication: challenges of registries in the WWW-Authenticate header (RFC 9110, section 11.6.1),
+//! and the token that answers one, the value of the Authorization header.
 
-use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Request, Response, is_https, shown};
@@ -15,6 +15,85 @@ use ureq::http::{Method, Uri};
 
 /// Bytes of an answer with a token.
 const TOKEN_BYTES: u64 = 1 << 20;
+
+/// A way to authenticate that a registry offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Challenge {
+    /// A user name and a password with each request.
+    Basic,
+    /// A token from a token server (the distribution specification's token authentication).
+    Bearer {
+        /// URL of the token server.
+        realm: String,
+        /// Service that the token is for.
+        service: Option<String>,
+    },
+}
+
+/// Parses the header's values into challenges, tokens first; unknown schemes are ignored.
+pub(super) fn challenges<'v>(values: impl Iterator<Item = &'v str>) -> Vec<Challenge> {
+    let mut offers = Vec::new();
+    for value in values {
+        for (scheme, parameters) in schemes(value) {
+            let parameter = |name: &str| {
+                let found = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+                found.map(|(_, value)| value.clone())
+            };
+            // Schemes and parameter names are case-insensitive (RFC 9110, section 11.1).
+            if scheme.eq_ignore_ascii_case("basic") {
+                offers.push(Challenge::Basic);
+            } else if scheme.eq_ignore_ascii_case("bearer")
+                && let Some(realm) = parameter("realm")
+            {
+                offers.insert(0, Challenge::Bearer { realm, service: parameter("service") });
+            }
+        }
+    }
+    offers
+}
+
+/// Returns the schemes of a header with their parameters.
+fn schemes(value: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    let mut rest = value.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find([' ', ',', '=']).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let tail = after.trim_start();
+        if let (Some(given), Some((_, parameters))) = (tail.strip_prefix('='), found.last_mut()) {
+            let (text, after) = parameter_value(given.trim_start());
+            parameters.push((word.to_owned(), text));
+            rest = after;
+        } else if word.is_empty() {
+            // Not a header that makes sense from here on.
+            let skipped = rest.chars().next().map_or(0, char::len_utf8);
+            rest = &rest[skipped..];
+        } else {
+            found.push((word.to_owned(), Vec::new()));
+            rest = after;
+        }
+        rest = rest.trim_start_matches([' ', ',', '\t']);
+    }
+    found
+}
+
+/// Returns a token or a quoted string, and what comes after it.
+fn parameter_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find([',', ' ']).unwrap_or(text.len());
+        return (text[..end].to_owned(), &text[end..]);
+    };
+    let mut value = String::new();
+    let mut characters = quoted.char_indices();
+    while let Some((index, character)) = characters.next() {
+        match character {
+            '"' => return (value, &quoted[index + 1..]),
+            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
+            other => value.push(other),
+        }
+    }
+    (value, "")
+}
 
 /// The request of a token.
 struct Asked<'a> {
@@ -56,16 +135,12 @@ impl Repository<'_> {
 
     /// Fetches a token from a realm.
     fn fetch_token(&self, realm: &str, asked: &Asked<'_>) -> Result<Secret, Failure> {
-        let (host, credentials) = (&self.host, asked.credentials);
-        let registry: &Uri = &host
-            .endpoint
-            .parse()
-            .map_err(|_| Failure::Refused(format!("invalid registry host `{}`", host.name)))?;
+        let (host, registry, credentials) = (&self.host, &self.base, asked.credentials);
         let unsafe_realm = |realm: &Uri, why: &str| {
-            let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
+            let name = realm.authority().map_or("", |authority| authority.as_str());
             let message =
-                format!("the token server of {} is {}, {why}", shown(registry), shown(realm));
-            Failure::UnsafeRealm(message, host)
+                format!("the token server of {}/ is {}, {why}", host.endpoint, shown(realm));
+            Failure::unsafe_realm(message, &host.name, name)
         };
 
         // User information in the URL would be sent as credentials, so such a realm is rejected.
@@ -74,7 +149,7 @@ impl Repository<'_> {
                 && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
         });
         let Some(realm) = parsed else {
-            let message = format!("{} returned no token server", shown(registry));
+            let message = format!("{}/ returned no token server", host.endpoint);
             return Err(Failure::Refused(message));
         };
         // The realm comes from the registry's answer; it must not weaken the connection.
@@ -85,7 +160,7 @@ impl Repository<'_> {
         // Only requests with credentials are limited to trusted hosts: others have no secrets.
         let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
         let is_own = authority(&realm) == authority(registry);
-        let is_trusted = authority(&realm).is_some_and(|host| self.host.trusted.contains(&host));
+        let is_trusted = authority(&realm).is_some_and(|name| host.trusted.contains(&name));
         if credentials.is_some() && !is_own && !is_trusted {
             return Err(unsafe_realm(
                 &realm,
@@ -96,7 +171,7 @@ impl Repository<'_> {
         let response = request(&host.http, realm, asked)?;
         let place = shown(&response.from);
         match response.status.as_u16() {
-            200 => read_token(response, &place, self.client.network.timeout),
+            200 => read_token(response, &place, self.sources.network.timeout),
             401 | 403 => {
                 let message = format!("{place} denied a token for this repository");
                 Err(Failure::Denied(message, credentials.map(|found| found.from.clone())))
@@ -182,4 +257,39 @@ fn read_token(response: Response, place: &str, timeout: Duration) -> Result<Secr
 fn encode(pairs: &[(&str, &str)]) -> String {
     let pairs = pairs.iter().map(|(key, value)| format!("{key}={}", percent(value, b"-._~")));
     pairs.collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bearer(realm: &str, service: Option<&str>) -> Challenge {
+        Challenge::Bearer { realm: realm.to_owned(), service: service.map(str::to_owned) }
+    }
+
+    #[test]
+    fn challenges_are_read() {
+        let parse = |values: &[&'static str]| super::challenges(values.iter().copied());
+        assert_eq!(parse(&["Basic realm=\"a, b\""]), [Challenge::Basic]);
+        assert_eq!(
+            parse(&["Bearer realm=\"https://a/token\",service=\"b\",scope=\"repository:c:pull\""]),
+            [bearer("https://a/token", Some("b"))]
+        );
+        assert_eq!(
+            parse(&["Basic realm=x, bearer Realm = \"https://a/\\\"q\" , Service=b"]),
+            [bearer("https://a/\"q", Some("b")), Challenge::Basic]
+        );
+        assert_eq!(
+            parse(&["Basic", "Bearer realm=https://a"]),
+            [bearer("https://a", None), Challenge::Basic]
+        );
+    }
+
+    #[test]
+    fn nonsense_offers_nothing() {
+        for value in ["", "=", "Bearer", "Negotiate abc==", "\"", ",,=,", "Bearer realm", "é="] {
+            assert_eq!(challenges([value].into_iter()), [], "{value:?}");
+        }
+        assert_eq!(challenges(["Bearer realm=\"open"].into_iter()), [bearer("open", None)]);
+    }
 }

@@ -8,8 +8,7 @@
 use super::cosign::{
     SIGNATURE_PREDICATE, STATEMENT_MEDIA_TYPE, STATEMENT_TYPE, pre_authentication_encoding,
 };
-use super::rejection::Rejection;
-use super::signers::{SignedEnvelope, Signer, Signers};
+use super::signers::{Rejection, SignedEnvelope, Signer, Signers};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
@@ -58,18 +57,17 @@ pub(super) fn verify(
     signed: &Digest,
     signers: &Signers,
 ) -> Result<Option<Signer>, Rejection> {
-    let malformed = |why: &str| Rejection::Malformed(why.to_owned());
-    let bundle: Bundle =
-        serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))?;
+    let bundle: Bundle = serde_json::from_slice(text).map_err(Rejection::malformed)?;
     // With both, one could be verified and the other one be read.
     if bundle.message_signature.is_some() {
-        return Err(malformed("a signature that is not in a DSSE envelope"));
+        return Err(Rejection::malformed("a signature that is not in a DSSE envelope"));
     }
-    let envelope = bundle.dsse_envelope.ok_or_else(|| malformed("no DSSE envelope"))?;
+    let envelope = bundle.dsse_envelope.ok_or_else(|| Rejection::malformed("no DSSE envelope"))?;
     if envelope.payload_type != STATEMENT_MEDIA_TYPE {
-        return Err(malformed(&format!("a payload of type {:?}", envelope.payload_type)));
+        return Err(Rejection::malformed(format!("a payload of type {:?}", envelope.payload_type)));
     }
-    let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed("it is not base64"))?;
+    let payload =
+        STANDARD.decode(&envelope.payload).map_err(|_| Rejection::malformed("it is not base64"))?;
 
     let statement = serde_json::from_slice::<Statement>(&payload);
     // Attestations are not signatures of the image, valid or not.
@@ -91,13 +89,13 @@ pub(super) fn verify(
     })?;
 
     // The statement is signed: from here on, it says what the signer said.
-    let statement = statement.as_ref().map_err(|error| malformed(&error.to_string()))?;
+    let statement = statement.as_ref().map_err(Rejection::malformed)?;
     if statement.r#type != STATEMENT_TYPE {
-        return Err(malformed(&format!("a statement of type {:?}", statement.r#type)));
+        return Err(Rejection::malformed(format!("a statement of type {:?}", statement.r#type)));
     }
     if digests.contains(&(signed.algorithm().as_ref(), signed.digest())) {
         return Ok(Some(signer));
     }
     let found = digests.first().map(|(algorithm, digest)| format!("{algorithm}:{digest}"));
-    Err(Rejection::OtherDigest { signer, found: found.unwrap_or_default() })
+    Err(Rejection::other_digest(&signer, &found.unwrap_or_default()))
 }

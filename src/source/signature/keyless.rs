@@ -10,8 +10,7 @@
 mod annotations;
 mod ring_provider;
 
-use super::rejection::Rejection;
-use super::signers::{SignedEnvelope, Signer, Signers};
+use super::signers::{Rejection, SignedEnvelope, Signer, Signers};
 use super::unusable;
 use crate::config::{CertificateIdentity, IdentityMatch};
 use crate::diag::Fatal;
@@ -19,7 +18,7 @@ use crate::regular_file;
 use sigstore_verify::crypto::parse_certificate_info;
 use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::bundle::VerificationMaterialContent;
-use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, HashAlgorithm, SignatureContent};
+use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, DigestBytes, SignatureContent};
 use sigstore_verify::{Error, VerificationPolicy, VerificationResult, Verifier};
 use std::collections::HashMap;
 use std::path::Path;
@@ -57,18 +56,18 @@ impl Identity {
 
     /// Returns the signer of the statement in an envelope.
     pub(super) fn of_envelope(&self, envelope: &SignedEnvelope<'_>) -> Result<Signer, Rejection> {
-        let malformed = |why: String| Rejection::Malformed(why);
-        let text = str::from_utf8(envelope.bundle).map_err(|error| malformed(error.to_string()))?;
-        let bundle = Bundle::from_json(text).map_err(|error| malformed(error.to_string()))?;
+        let text = str::from_utf8(envelope.bundle).map_err(Rejection::malformed)?;
+        let bundle = Bundle::from_json(text).map_err(Rejection::malformed)?;
         if let VerificationMaterialContent::PublicKey(_) = bundle.verification_material.content {
-            return Err(Rejection::NoCertificate);
+            return Err(Rejection::no_certificate());
         }
         let SignatureContent::DsseEnvelope(_) = bundle.content else {
-            return Err(malformed("no DSSE envelope".to_owned()));
+            return Err(Rejection::malformed("no DSSE envelope"));
         };
         // The image's digest is compared with the statement's by the caller, for keys as well.
         let subject = envelope.subject.and_then(|(algorithm, hex)| digest(algorithm, hex));
-        let subject = subject.ok_or_else(|| malformed("the statement has no digest".to_owned()))?;
+        let missing = || Rejection::malformed("the statement has no digest");
+        let subject = subject.ok_or_else(missing)?;
         let policy = VerificationPolicy::any_identity();
         self.signer(self.verifier.verify(Artifact::Digest(subject), &bundle, &policy), &bundle)
     }
@@ -84,8 +83,7 @@ impl Identity {
         let proven =
             verified.certificate_verified() && verified.sct_verified() && verified.tlog_verified();
         if !proven {
-            let why = "it was not verified".to_owned();
-            return Err(Rejection::Unproven { subject: "its certificate", why });
+            return Err(Rejection::unproven("its certificate", "it was not verified"));
         }
 
         let identity = verified.identity().map(|name| name.as_str().to_owned()).unwrap_or_default();
@@ -95,7 +93,8 @@ impl Identity {
             IdentityMatch::Pattern { pattern, .. } => pattern.is_match(&identity),
         };
         if !is_accepted || issuer != self.accepted.issuer {
-            return Err(Rejection::OtherIdentity { identity, issuer });
+            let (identity, issuer) = (identity.escape_debug(), issuer.escape_debug());
+            return Err(Rejection(format!("signed by `{identity}` of the issuer `{issuer}`")));
         }
         Ok(Signer::Identity { identity, issuer })
     }
@@ -164,18 +163,7 @@ fn verifier(roots: &[u8]) -> Result<Verifier, String> {
 
 /// Returns a digest from its text.
 fn digest(algorithm: &str, hex: &str) -> Option<ArtifactDigest> {
-    let algorithm = match algorithm {
-        "sha256" => HashAlgorithm::Sha2256,
-        "sha384" => HashAlgorithm::Sha2384,
-        "sha512" => HashAlgorithm::Sha2512,
-        _ => return None,
-    };
-    ArtifactDigest::new(algorithm, from_hexadecimal(hex)?).ok()
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect()
+    ArtifactDigest::new(algorithm.parse().ok()?, DigestBytes::from_hex(hex).ok()?).ok()
 }
 
 /// Returns the rejection for an error of the verifier about a bundle.
@@ -186,13 +174,13 @@ fn rejection(error: &Error, bundle: &Bundle) -> Rejection {
         Error::Timestamp(_) => "its time of signing",
         Error::SignatureInvalid(_) => "the signature",
         Error::ArtifactMismatch(_) => "its entry for this payload",
-        _ => return Rejection::Malformed(error.to_string()),
+        _ => return Rejection::malformed(error),
     };
     let times = match error {
         Error::Certificate(_) => times(bundle).unwrap_or_default(),
         _ => String::new(),
     };
-    Rejection::Unproven { subject, why: format!("{error}{times}") }
+    Rejection::unproven(subject, &format!("{error}{times}"))
 }
 
 /// Describes the validity of the certificate and the time of the log entry: errors about the chain have

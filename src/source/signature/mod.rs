@@ -19,7 +19,6 @@ mod public_key;
 #[cfg(not(feature = "registry"))]
 #[path = "public_key_disabled.rs"]
 mod public_key;
-mod rejection;
 mod signers;
 mod simple_signing;
 
@@ -36,8 +35,7 @@ use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use policy::{Rule, Table};
 use public_key::PublicKey;
-use rejection::Rejection;
-use signers::Signers;
+use signers::{Rejection, Signers};
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr as _;
 
@@ -308,8 +306,8 @@ fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
 /// Reports an image of which no signature is valid.
 fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
     let mut seen = BTreeSet::new();
-    let reasons = found.iter().map(Rejection::describe);
-    let reasons: Vec<String> = reasons.filter(|reason| seen.insert(reason.clone())).collect();
+    let reasons = found.iter().map(|Rejection(reason)| reason.as_str());
+    let reasons: Vec<&str> = reasons.filter(|reason| seen.insert(*reason)).collect();
     let count = match found.len() {
         1 => "its signature is not valid".to_owned(),
         count => format!("none of its {count} signatures is valid"),

@@ -1,9 +1,9 @@
-//! Signers: those that a `[[verify]]` table accepts, and the one that made a signature.
+//! Signers: those that a `[[verify]]` table accepts, and the one that made a signature; and why a
+//! signature is not accepted.
 
 use super::cosign::SIGNATURE;
 #[cfg(feature = "keyless")]
 use super::keyless::Identity;
-use super::rejection::Rejection;
 use super::{MOST_REASONS, PublicKey};
 use crate::diag::listed;
 use base64::Engine as _;
@@ -44,6 +44,38 @@ pub(super) enum Signers {
     Identity(Box<Identity>),
 }
 
+/// The reason why a signature does not vouch for an image, as part of a sentence.
+#[derive(Debug)]
+pub(super) struct Rejection(pub(super) String);
+
+impl Rejection {
+    /// A signature by none of the keys, or one that was changed.
+    fn other_key() -> Self {
+        Rejection("signed by another key, or changed".to_owned())
+    }
+
+    /// A signature that cannot be parsed.
+    pub(super) fn malformed(why: impl ToString) -> Self {
+        Rejection(format!("malformed ({})", why.to_string().escape_debug()))
+    }
+
+    /// A valid signature, by this signer, of another digest.
+    pub(super) fn other_digest(signer: &Signer, found: &str) -> Self {
+        let (signer, found) = (signer.short().escape_debug(), found.escape_debug());
+        Rejection(format!("{signer} signed another digest, {found}"))
+    }
+
+    /// A signature with a key, where a certificate of an identity is expected.
+    pub(super) fn no_certificate() -> Self {
+        Rejection("signed with a key, without a certificate".to_owned())
+    }
+
+    /// A keyless signature without a valid proof; `subject` is the invalid part.
+    pub(super) fn unproven(subject: &str, why: &str) -> Self {
+        Rejection(format!("{subject} is not valid ({})", why.escape_debug()))
+    }
+}
+
 /// A DSSE envelope with its signatures.
 pub(super) struct SignedEnvelope<'e> {
     /// The text of the bundle that contains it.
@@ -63,12 +95,14 @@ impl Signers {
         payload: &[u8],
         annotations: &HashMap<String, String>,
     ) -> Result<Signer, Rejection> {
-        let malformed = |why: &str| Rejection::Malformed(why.to_owned());
         let signature = annotations.get(SIGNATURE);
-        let signature = signature.ok_or_else(|| malformed("no signature in the annotations"))?;
-        let signature = STANDARD.decode(signature).map_err(|_| malformed("it is not base64"))?;
+        let missing = || Rejection::malformed("no signature in the annotations");
+        let signature = STANDARD.decode(signature.ok_or_else(missing)?);
+        let signature = signature.map_err(|_| Rejection::malformed("it is not base64"))?;
         match self {
-            Signers::Keys(keys) => signed_by(keys, payload, &signature).ok_or(Rejection::OtherKey),
+            Signers::Keys(keys) => {
+                signed_by(keys, payload, &signature).ok_or_else(Rejection::other_key)
+            }
             #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_payload(payload, &signature, annotations),
         }
@@ -81,7 +115,7 @@ impl Signers {
                 let mut signatures = envelope.signatures.iter();
                 signatures
                     .find_map(|one| signed_by(keys, envelope.message, one))
-                    .ok_or(Rejection::OtherKey)
+                    .ok_or_else(Rejection::other_key)
             }
             #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_envelope(envelope),

@@ -4,8 +4,7 @@
 //! <https://github.com/containers/image/blob/main/docs/containers-signature.5.md> for the payload.
 
 use super::cosign::SIMPLE_SIGNING_PAYLOAD;
-use super::rejection::Rejection;
-use super::signers::{Signer, Signers};
+use super::signers::{Rejection, Signer, Signers};
 use crate::reference::Reference;
 use oci_spec::image::Digest;
 use serde::Deserialize;
@@ -47,24 +46,23 @@ pub(super) fn verify(
     reference: &Reference,
     signers: &Signers,
 ) -> Result<Signer, Rejection> {
-    let malformed = |why: &str| Rejection::Malformed(why.to_owned());
     // Nothing is read from the payload before its signature is verified.
     let signer = signers.of_payload(payload, annotations)?;
 
-    let Payload { critical } =
-        serde_json::from_slice(payload).map_err(|error| malformed(&error.to_string()))?;
+    let Payload { critical } = serde_json::from_slice(payload).map_err(Rejection::malformed)?;
     if critical.r#type != SIMPLE_SIGNING_PAYLOAD {
-        return Err(malformed(&format!("a payload of type {:?}", critical.r#type)));
+        return Err(Rejection::malformed(format!("a payload of type {:?}", critical.r#type)));
     }
     let found = critical.image.docker_manifest_digest;
     if found != signed.as_ref() {
-        return Err(Rejection::OtherDigest { signer, found });
+        return Err(Rejection::other_digest(&signer, &found));
     }
     let found = critical.identity.docker_reference;
     // Its tag is not compared: a digest is.
     if !Reference::parse(&found).is_ok_and(|own| own.usual_name() == reference.usual_name()) {
-        let expected = reference.name.clone();
-        return Err(Rejection::OtherRepository { signer, found, expected });
+        let (signer, found) = (signer.short().escape_debug(), found.escape_debug());
+        let expected = &reference.name;
+        return Err(Rejection(format!("{signer} signed it as `{found}`, not as `{expected}`")));
     }
     Ok(signer)
 }

@@ -525,7 +525,7 @@ impl Keyless {
             }
             Ok(Some(signer)) => format!("signed by {}", signer.short()),
             Ok(None) => "no signature".to_owned(),
-            Err(rejection) => rejection.describe(),
+            Err(Rejection(reason)) => reason,
         };
         [told(simple.map(Some)), told(bundle)]
     }
@@ -798,11 +798,11 @@ fn bundles_that_are_signatures() {
         let outcome = match bundle::verify(bundle.to_string().as_bytes(), &digest, &signers()) {
             Ok(Some(signer)) => format!("signed by {}", signer.short()),
             Ok(None) => "no signature".to_owned(),
-            Err(rejection) => rejection.describe(),
+            Err(Rejection(reason)) => reason,
         };
         shown += &format!("{what}: {outcome}\n");
     }
     insta::assert_snapshot!(shown);
     let malformed = bundle::verify(b"{", &digest, &signers()).unwrap_err();
-    assert!(malformed.describe().starts_with("malformed (EOF"), "{malformed:?}");
+    assert!(malformed.0.starts_with("malformed (EOF"), "{malformed:?}");
 }

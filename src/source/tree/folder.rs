@@ -9,13 +9,15 @@ use std::rc::Rc;
 /// Maximum number of reported problems per directory.
 const MOST_PROBLEMS: usize = 20;
 
-/// Files or problems of one directory.
-pub(crate) type FolderFiles = Result<BTreeMap<String, Rc<Vec<u8>>>, Vec<Diagnostic>>;
-
 impl Tree {
-    /// Returns the files of a kept directory by relative path; `None` if the path does not exist.
-    /// With `flat`, subdirectories are errors, as in OLM.
-    pub(crate) fn take(&self, folder: &str, flat: bool) -> Option<FolderFiles> {
+    /// Returns the files of a kept directory by relative path; none if the path does not exist. Adds
+    /// what is wrong to `found`. With `flat`, subdirectories are errors, as in OLM.
+    pub(crate) fn take(
+        &self,
+        folder: &str,
+        flat: bool,
+        found: &mut Vec<Diagnostic>,
+    ) -> BTreeMap<String, Rc<Vec<u8>>> {
         let mut problems = Vec::new();
         let mut ancestors = Vec::new();
         for part in folder.split('/') {
@@ -44,17 +46,13 @@ impl Tree {
                 (node, _) => problems.extend(problem(path, node)),
             }
         }
-        if !problems.is_empty() {
-            let more = problems.len().saturating_sub(MOST_PROBLEMS);
-            problems.truncate(MOST_PROBLEMS);
-            if more > 0 {
-                let message = format!("{more} more invalid entries in `{folder}`");
-                problems.push(Diagnostic::error(Code::UnexpectedEntry, message));
-            }
-            return Some(Err(problems));
+        let more = problems.len().saturating_sub(MOST_PROBLEMS);
+        found.extend(problems.into_iter().take(MOST_PROBLEMS));
+        if more > 0 {
+            let message = format!("{more} more invalid entries in `{folder}`");
+            found.push(Diagnostic::error(Code::UnexpectedEntry, message));
         }
-        let exists = !files.is_empty() || self.nodes.contains_key(folder.as_bytes());
-        exists.then_some(Ok(files))
+        files
     }
 }
 

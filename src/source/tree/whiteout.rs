@@ -2,29 +2,27 @@
 
 use super::{Node, Position, Tree, Whiteout, below, whiteout};
 use crate::archive::{TarEntry, show};
-use std::collections::BTreeSet;
 use std::io;
 
 impl Tree {
-    /// Applies an entry of a layer; layers come in order, numbered upwards.
-    pub(crate) fn apply_layer_entry(
-        &mut self,
-        entry: &mut TarEntry<'_>,
-        layer: usize,
-    ) -> io::Result<()> {
+    /// Begins the next layer; layers come in order.
+    pub(crate) fn begin_layer(&mut self) {
+        self.layer += 1;
+        self.hidden.clear();
+    }
+
+    /// Applies an entry of a layer.
+    pub(crate) fn apply_layer_entry(&mut self, entry: &mut TarEntry<'_>) -> io::Result<()> {
         let (path, climbs) = self.locate(&entry.path);
         let mark = match whiteout(&path) {
-            None => return self.apply(entry, layer),
+            None => return self.apply(entry),
             Some(Whiteout::Other) => return Ok(()),
             Some(Whiteout::Below(folder)) => (folder, true),
             Some(Whiteout::Path(path)) => (path, false),
         };
-        if self.hidden.0 != layer {
-            self.hidden = (layer, BTreeSet::new());
-        }
         // Layers with the same whiteout thousands of times are cheap to write and would be
         // expensive to apply.
-        if self.hidden.1.contains(&mark) {
+        if self.hidden.contains(&mark) {
             return Ok(());
         }
         let (hidden, only_below) = mark;
@@ -38,14 +36,15 @@ impl Tree {
                 format!("`{marker}` deletes files of the bundle through `..` or a symbolic link"),
             ));
         }
-        self.hide(hidden, only_below, layer)
+        self.hide(hidden, only_below)
     }
 
     /// Hides a path of earlier layers and everything below it, or only what is below it.
     ///
     /// The position of a whiteout in its layer does not matter (OCI image specification,
     /// "Whiteouts"): entries of the same layer are kept.
-    fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
+    fn hide(&mut self, hidden: Vec<u8>, only_below: bool) -> io::Result<()> {
+        let layer = self.layer;
         let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
         let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
         let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
@@ -60,7 +59,7 @@ impl Tree {
         }
         // Once is enough: from here on, only this layer adds anything.
         self.count_name(hidden.len())?;
-        self.hidden.1.insert((hidden, only_below));
+        self.hidden.insert((hidden, only_below));
         Ok(())
     }
 }

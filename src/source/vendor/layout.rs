@@ -44,7 +44,7 @@ impl LayoutWriter {
             ..LayoutWriter::default()
         };
         if folder.join(MARKER).is_file() {
-            writer.sweep();
+            cache::sweep(folder, TEMPORARY);
             match regular_file::read(&folder.join(INDEX), INDEX_BYTES) {
                 Ok(index) => {
                     let index: ImageIndex = super::super::image::parse(&index, INDEX)?;
@@ -67,22 +67,12 @@ impl LayoutWriter {
             let hint = "use a new directory, or one with a file `oci-layout`";
             return Err(failure(Code::OutputFailed, message, hint));
         }
-        writer.sweep();
+        cache::sweep(folder, TEMPORARY);
         let marked = fs::create_dir_all(folder).and_then(|()| {
             writer.place(&folder.join(MARKER), |file| file.write_all(MARKER_TEXT.as_bytes()))
         });
         marked.map_err(|error| writer.failed(&error))?;
         Ok(writer)
-    }
-
-    /// Removes the files that killed runs were writing.
-    fn sweep(&self) {
-        let blobs = self.folder.join(BLOBS);
-        let algorithms = blobs.read_dir().into_iter().flatten().flatten();
-        for folder in [self.folder.clone()].into_iter().chain(algorithms.map(|entry| entry.path()))
-        {
-            cache::sweep(&folder, TEMPORARY);
-        }
     }
 
     /// Adds a blob, unless the layout has it with the right content. Returns true if it was added.
@@ -98,7 +88,9 @@ impl LayoutWriter {
             return Ok(false);
         }
         // The layout may have been copied or committed: what is there is hashed once.
-        let has = regular_file::open(&path).is_ok_and(|file| is_blob(file, descriptor));
+        let found = regular_file::open(&path).ok();
+        let found = found.and_then(|file| CheckedBlob::new(file, digest, descriptor.size()).ok());
+        let has = found.is_some_and(|blob| matches!(blob.finish(), Ok(Ok(()))));
         if !has {
             let mut from = open()?;
             let written = fs::create_dir_all(&folder)
@@ -160,10 +152,10 @@ impl LayoutWriter {
 
     /// Writes a file whole or not at all.
     fn place(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        let folder = path.parent().unwrap_or(&self.folder);
+        // At the top, where files that killed runs were writing are removed.
         let mut builder = tempfile::Builder::new();
-        let mut file =
-            cache::create_locked(builder.prefix(TEMPORARY).permissions(readable()), folder)?;
+        let builder = builder.prefix(TEMPORARY).permissions(readable());
+        let mut file = cache::create_locked(builder, &self.folder)?;
         fill(file.as_file_mut())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
@@ -180,12 +172,6 @@ impl LayoutWriter {
 /// Returns the name of an image in the index.
 fn name_of(entry: &Descriptor) -> Option<&str> {
     entry.annotations().as_ref()?.get(REF_NAME).map(String::as_str)
-}
-
-/// Returns true if the file is the blob of the descriptor.
-fn is_blob(file: File, descriptor: &Descriptor) -> bool {
-    let blob = CheckedBlob::new(file, descriptor.digest(), descriptor.size());
-    blob.is_ok_and(|blob| matches!(blob.finish(), Ok(Ok(()))))
 }
 
 /// Creates the file readable for others: layouts are committed or copied elsewhere.

@@ -27,37 +27,37 @@ pub struct Vendored {
     pub bytes: u64,
 }
 
-impl Vendored {
-    fn count(&mut self, descriptor: &Descriptor, was_copied: bool) {
-        if was_copied {
-            self.copied += 1;
-            self.bytes += descriptor.size();
-        }
-    }
-}
-
 /// One image, ready to be copied.
 struct Image<'s> {
     reference: Reference,
     blobs: Box<dyn Blobs + 's>,
-    manifest: Descriptor,
-    /// Configuration and layers, each once.
-    parts: Vec<Descriptor>,
-    signature: Option<AttachedSignature>,
+    /// All that it consists of, in the order of pushes: registries reject manifests whose blobs they do
+    /// not have, and indexes whose manifests they do not have.
+    parts: Vec<(Descriptor, Role)>,
 }
 
-/// The verified signature of an image.
-struct AttachedSignature {
-    manifest: Descriptor,
-    /// Configuration and layers of its manifest.
-    parts: Vec<Descriptor>,
-    /// The tag by which it is found, unless it is a referrer.
-    tag: Option<String>,
-    /// Its subject, and its entry in an index of referrers, if it is a referrer.
-    referrer: Option<(Digest, Json)>,
-    /// If the index of the image is signed: all that it consists of, in the order of pushes. Registries
-    /// reject an index whose manifests they do not have.
-    index: Vec<Descriptor>,
+/// The role of a part: its place decides that, not the media type that others gave it.
+enum Role {
+    /// A configuration or a layer.
+    Blob,
+    /// A manifest, or an index, by digest only: the signature is of the index of the image.
+    Manifest,
+    /// The manifest of the image, and its tag.
+    Image(Option<String>),
+    /// A signature that is found by this tag.
+    TaggedSignature(String),
+    /// A signature that refers to a subject, and its entry in an index of referrers.
+    Referrer(Digest, Json),
+}
+
+impl Role {
+    fn tag(&self) -> Option<&str> {
+        match self {
+            Role::Image(tag) => tag.as_deref(),
+            Role::TaggedSignature(tag) => Some(tag),
+            Role::Blob | Role::Manifest | Role::Referrer(..) => None,
+        }
+    }
 }
 
 impl SourceResolver {
@@ -90,20 +90,15 @@ impl SourceResolver {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
         for pin in images {
             let image = self.image(*pin, diagnostics)?;
-            let mut add = |parts: &[Descriptor], manifest: &Descriptor, tag: Option<&str>| {
-                for part in parts.iter().chain([manifest]) {
-                    let copied = writer.add(part, || image.checked(part, self))?;
-                    done.count(part, copied);
+            for (part, role) in &image.parts {
+                if writer.add(part, || image.checked(part, self))? {
+                    done.copied += 1;
+                    done.bytes += part.size();
                 }
-                let name = tag.map(|tag| format!("{}:{tag}", image.reference.name));
-                writer.name(manifest, name.as_deref());
-                Ok::<(), Fatal>(())
-            };
-
-            add(&image.parts, &image.manifest, image.reference.tag.as_deref())?;
-            if let Some(signature) = &image.signature {
-                let parts = [signature.parts.as_slice(), &signature.index].concat();
-                add(&parts, &signature.manifest, signature.tag.as_deref())?;
+                if !matches!(role, Role::Blob | Role::Manifest) {
+                    let name = role.tag().map(|tag| format!("{}:{tag}", image.reference.name));
+                    writer.name(part, name.as_deref());
+                }
             }
         }
         Ok(done)
@@ -126,37 +121,24 @@ impl SourceResolver {
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
             let repository = self.repository(&target.name)?;
-            // The place of a part decides what it is, not the media type that others gave it.
-            let mut push_blob = |part: &Descriptor| -> Result<(), Fatal> {
-                let copied = repository.push_blob(part, || image.checked(part, self))?;
-                done.count(part, copied);
-                Ok(())
-            };
-            // Returns true if the registry lists a manifest at its subject.
-            let push_manifest = |part: &Descriptor, tag: Option<&str>| {
-                let bytes = image::read_small(image.blobs.as_ref(), part)?;
-                repository.push_manifest(part, tag, &bytes)
-            };
-
-            image.parts.iter().try_for_each(&mut push_blob)?;
-            push_manifest(&image.manifest, image.reference.tag.as_deref())?;
-
-            let Some(signature) = &image.signature else { continue };
-            signature.parts.iter().try_for_each(&mut push_blob)?;
-            // Signatures that the mirror has under the tag stay: locked builds read by digest.
-            let tag = match signature.tag.as_deref() {
-                Some(tag) if repository.tag_digest(tag)?.is_none() => Some(tag),
-                _ => None,
-            };
-            for part in &signature.index {
-                match image::is_manifest(part) {
-                    true => drop(push_manifest(part, None)?),
-                    false => push_blob(part)?,
+            for (part, role) in &image.parts {
+                if matches!(role, Role::Blob) {
+                    if repository.push_blob(part, || image.checked(part, self))? {
+                        done.copied += 1;
+                        done.bytes += part.size();
+                    }
+                    continue;
                 }
-            }
-            let is_listed = push_manifest(&signature.manifest, tag)?;
-            if let (Some((subject, entry)), false) = (&signature.referrer, is_listed) {
-                repository.tag_referrer(subject, entry.clone())?;
+                // Signatures that the mirror has under the tag stay: locked builds read by digest.
+                let tag = match role {
+                    Role::TaggedSignature(tag) if repository.tag_digest(tag)?.is_some() => None,
+                    _ => role.tag(),
+                };
+                let bytes = image::read_small(image.blobs.as_ref(), part)?;
+                let is_listed = repository.push_manifest(part, tag, &bytes)?;
+                if let (Role::Referrer(subject, entry), false) = (role, is_listed) {
+                    repository.tag_referrer(subject, entry.clone())?;
+                }
             }
         }
         Ok(done)
@@ -170,44 +152,40 @@ impl SourceResolver {
             let message = format!("`{reference}` is locked to an index, {digest}, not to an image");
             return Err(failure(Code::InvalidLayout, message, "run `bundle2chart lock --upgrade`"));
         };
-        let mut seen = BTreeSet::new();
-        let mut parts = parts_of(&manifest);
-        parts.retain(|part| seen.insert(part.digest().to_string()));
-        opened.blobs.prepare(&parts)?;
         let blobs = opened.blobs.as_ref();
-        let find = |signature| AttachedSignature::find(signature, &opened.root, blobs);
-        let signature = opened.signature.as_ref().map(find).transpose()?.flatten();
-
-        Ok(Image {
-            reference: Reference::parse(reference)?,
-            blobs: opened.blobs,
-            manifest: opened.root,
-            parts,
-            signature,
-        })
+        let reference = Reference::parse(reference)?;
+        let mut needed = blobs_of(&manifest);
+        let mut seen = BTreeSet::new();
+        needed.retain(|blob| seen.insert(blob.digest().to_string()));
+        blobs.prepare(&needed)?;
+        let mut parts = as_blobs(needed);
+        parts.push((opened.root.clone(), Role::Image(reference.tag.clone())));
+        if let Some(signature) = &opened.signature {
+            parts.extend(parts_of(signature, &opened.root, blobs)?);
+        }
+        Ok(Image { reference, blobs: opened.blobs, parts })
     }
 }
 
-impl AttachedSignature {
-    /// Returns the parts of a signature of the image `root`, to copy them.
-    fn find(
-        signature: &Signature,
-        root: &Descriptor,
-        blobs: &dyn Blobs,
-    ) -> Result<Option<Self>, Fatal> {
-        let descriptor = |digest: &str| match Digest::from_str(digest) {
-            Ok(digest) => blobs.find(&digest),
-            Err(_) => Ok(None),
-        };
-        let Some(mut manifest) = descriptor(&signature.manifest)? else { return Ok(None) };
-        let Document::Manifest(document) = read_document(blobs, &manifest)? else {
-            return Ok(None);
-        };
-        // A descriptor by digest lacks the type, by which readers of a layout find referrers.
-        manifest.set_artifact_type(document.artifact_type().clone());
-
-        let tag = document.subject().is_none().then(|| signature_tag(&signature.signed));
-        let referrer = document.subject().as_ref().map(|subject| {
+/// Returns the parts of a signature of the image `root`, and of the index that it is of.
+fn parts_of(
+    signature: &Signature,
+    root: &Descriptor,
+    blobs: &dyn Blobs,
+) -> Result<Vec<(Descriptor, Role)>, Fatal> {
+    let descriptor = |digest: &str| match Digest::from_str(digest) {
+        Ok(digest) => blobs.find(&digest),
+        Err(_) => Ok(None),
+    };
+    let Some(mut manifest) = descriptor(&signature.manifest)? else { return Ok(Vec::new()) };
+    let Document::Manifest(document) = read_document(blobs, &manifest)? else {
+        return Ok(Vec::new());
+    };
+    // A descriptor by digest lacks the type, by which readers of a layout find referrers.
+    manifest.set_artifact_type(document.artifact_type().clone());
+    let role = match document.subject() {
+        None => Role::TaggedSignature(signature_tag(&signature.signed)),
+        Some(subject) => {
             let annotations = document.annotations().iter().flatten().collect::<BTreeMap<_, _>>();
             let entry = json!({
                 "mediaType": MediaType::ImageManifest.to_string(),
@@ -216,39 +194,45 @@ impl AttachedSignature {
                 "artifactType": document.artifact_type(),
                 "annotations": annotations,
             });
-            (subject.digest().clone(), entry)
-        });
-
-        let mut index = Vec::new();
-        if signature.signed != root.digest().as_ref()
-            && let Some(signed) = descriptor(&signature.signed)?
-        {
-            index = in_order_of_pushes(signed, blobs)?;
+            Role::Referrer(subject.digest().clone(), entry)
         }
+    };
 
-        let parts = parts_of(&document);
-        Ok(Some(AttachedSignature { manifest, parts, tag, referrer, index }))
+    let mut parts = as_blobs(blobs_of(&document));
+    if signature.signed != root.digest().as_ref()
+        && let Some(signed) = descriptor(&signature.signed)?
+    {
+        parts.extend(in_order_of_pushes(signed, blobs)?);
     }
+    parts.push((manifest, role));
+    Ok(parts)
 }
 
 /// Returns the configuration and the layers of an image.
-fn parts_of(manifest: &ImageManifest) -> Vec<Descriptor> {
+fn blobs_of(manifest: &ImageManifest) -> Vec<Descriptor> {
     [manifest.config()].into_iter().chain(manifest.layers()).cloned().collect()
+}
+
+fn as_blobs(blobs: Vec<Descriptor>) -> Vec<(Descriptor, Role)> {
+    blobs.into_iter().map(|blob| (blob, Role::Blob)).collect()
 }
 
 /// Returns what an index consists of, for all platforms: blobs before the manifests that name them, and
 /// the index last.
-fn in_order_of_pushes(index: Descriptor, blobs: &dyn Blobs) -> Result<Vec<Descriptor>, Fatal> {
+fn in_order_of_pushes(
+    index: Descriptor,
+    blobs: &dyn Blobs,
+) -> Result<Vec<(Descriptor, Role)>, Fatal> {
     let (mut unread, mut found) = (vec![index], Vec::new());
     while let Some(descriptor) = unread.pop() {
         let document = read_document(blobs, &descriptor)?;
-        found.push(descriptor);
+        found.push((descriptor, Role::Manifest));
         match document {
             Document::Index(index) => unread.extend(index.manifests().iter().cloned()),
             Document::Manifest(manifest) => {
-                let parts = parts_of(&manifest);
+                let parts = blobs_of(&manifest);
                 blobs.prepare(&parts)?;
-                found.extend(parts);
+                found.extend(as_blobs(parts));
             }
         }
     }

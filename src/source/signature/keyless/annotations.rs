@@ -3,8 +3,7 @@
 //!
 //! <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>
 
-use super::super::rejection::Rejection;
-use super::from_hexadecimal;
+use super::super::signers::Rejection;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
@@ -12,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
-use sigstore_verify::types::Bundle;
+use sigstore_verify::types::{Bundle, DigestBytes};
 use std::collections::HashMap;
 
 const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
@@ -61,8 +60,8 @@ pub(super) fn bundle(
     signature: &[u8],
     annotations: &HashMap<String, String>,
 ) -> Result<Bundle, Rejection> {
-    let malformed = |key: &str, why: &str| Rejection::Malformed(format!("{key}: {why}"));
-    let certificate = annotations.get(CERTIFICATE).ok_or(Rejection::NoCertificate)?;
+    let malformed = |key: &str, why: &str| Rejection::malformed(format!("{key}: {why}"));
+    let certificate = annotations.get(CERTIFICATE).ok_or_else(Rejection::no_certificate)?;
     let chain = annotations.get(CHAIN).map(String::as_str).unwrap_or_default();
     let certificates = [(CERTIFICATE, certificate.as_str()), (CHAIN, chain)].map(|(key, pem)| {
         CertificateDer::pem_slice_iter(pem.as_bytes())
@@ -76,7 +75,7 @@ pub(super) fn bundle(
 
     let Some(entry) = annotations.get(ENTRY) else {
         let why = format!("the annotation {ENTRY} is missing");
-        return Err(Rejection::Unproven { subject: "its entry in the transparency log", why });
+        return Err(Rejection::unproven("its entry in the transparency log", &why));
     };
     let entry = log_entry(entry).map_err(|why| malformed(ENTRY, &why))?;
     let timestamps = match annotations.get(TIMESTAMP) {
@@ -103,7 +102,7 @@ pub(super) fn bundle(
             "signature": STANDARD.encode(signature),
         },
     });
-    Bundle::from_json(&bundle.to_string()).map_err(|error| Rejection::Malformed(error.to_string()))
+    Bundle::from_json(&bundle.to_string()).map_err(Rejection::malformed)
 }
 
 /// Returns the log entry of an annotation as bundles have it.
@@ -113,7 +112,7 @@ fn log_entry(text: &str) -> Result<Json, String> {
     let body = STANDARD.decode(&payload.body).map_err(|error| error.to_string())?;
     let EntryType { kind, api_version } =
         serde_json::from_slice(&body).map_err(|error| error.to_string())?;
-    let id = from_hexadecimal(&payload.log_id).ok_or("logID is not hexadecimal")?;
+    let id = DigestBytes::from_hex(&payload.log_id).map_err(|_| "logID is not hexadecimal")?;
 
     Ok(json!({
         "logIndex": payload.log_index.to_string(),
