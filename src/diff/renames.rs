@@ -6,9 +6,8 @@
 //! 1. Objects with the same leaves are paired first, in the order of their identities.
 //! 2. All others are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
 //! 3. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
-//!    rarest features. A feature is a leaf, a word of the name, or the name without digits. If more
-//!    than [`MOST_SHARERS`] new objects have a feature, those at the same position in the order of
-//!    identities are used.
+//!    rarest features. A feature is a leaf, a word of the name, or the name without digits. One that
+//!    more than [`MOST_SHARERS`] new objects have tells none of them apart.
 //!
 //! The most similar objects are paired first. The time is linear in the number of objects.
 
@@ -33,7 +32,7 @@ const MOST_COMPARISONS: usize = 10_000;
 /// Maximum number of candidates of an old object otherwise.
 const MOST_CANDIDATES: usize = 32;
 
-/// Maximum number of candidates from one feature.
+/// Maximum number of new objects with a feature that is used.
 const MOST_SHARERS: usize = 8;
 
 /// Returns the renamed objects of one kind, with their old and new identities.
@@ -185,51 +184,25 @@ fn candidates(gone: &[Content<'_>], came: &[Content<'_>]) -> Vec<(usize, usize)>
             .flat_map(|from| (0..came.len()).map(move |to| (from, to)))
             .collect();
     }
-    // An object is compared with those that share its rarest features.
-    let (before, after) = (sharers(gone), sharers(came));
-    let mut all = Vec::new();
-    for (from, content) in gone.iter().enumerate() {
-        let mut features: Vec<(&Vec<usize>, &Vec<usize>)> = content
-            .features
-            .iter()
-            .filter_map(|feature| Some((before.get(feature)?, after.get(feature)?)))
-            .collect();
-        // A stable sort keeps equally rare features in the order of the object.
-        features.sort_by_key(|(_, came)| came.len());
-
-        let mut chosen: Vec<usize> = Vec::new();
-        for (gone, came) in features {
-            for to in near(from, gone, came) {
-                if chosen.len() < MOST_CANDIDATES && !chosen.contains(to) {
-                    chosen.push(*to);
-                }
-            }
-            if chosen.len() == MOST_CANDIDATES {
-                break;
-            }
-        }
-        all.extend(chosen.into_iter().map(|to| (from, to)));
-    }
-    all
-}
-
-/// Returns the objects with each feature, as sorted indices.
-fn sharers(contents: &[Content<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut sharers: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (index, content) in contents.iter().enumerate() {
+    for (index, content) in came.iter().enumerate() {
         for feature in &content.features {
             sharers.entry(*feature).or_default().push(index);
         }
     }
-    sharers
-}
 
-/// Returns those of `came` at about the position of `from` in `gone`; all share one feature.
-fn near<'c>(from: usize, gone: &[usize], came: &'c [usize]) -> &'c [usize] {
-    let place = gone.partition_point(|index| *index < from) * came.len() / gone.len().max(1);
-    let last_start = came.len().saturating_sub(MOST_SHARERS);
-    let start = place.saturating_sub(MOST_SHARERS / 2).min(last_start);
-    came.get(start..came.len().min(start + MOST_SHARERS)).unwrap_or_default()
+    let mut all = Vec::new();
+    for (from, content) in gone.iter().enumerate() {
+        let mut rare: Vec<&Vec<usize>> =
+            content.features.iter().filter_map(|feature| sharers.get(feature)).collect();
+        rare.retain(|sharers| sharers.len() <= MOST_SHARERS);
+        // A stable sort keeps equally rare features in the order of the object.
+        rare.sort_by_key(|sharers| sharers.len());
+        let mut seen = HashSet::new();
+        let chosen = rare.into_iter().flatten().filter(|to| seen.insert(**to));
+        all.extend(chosen.take(MOST_CANDIDATES).map(|to| (from, *to)));
+    }
+    all
 }
 
 #[cfg(test)]

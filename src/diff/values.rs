@@ -2,6 +2,7 @@
 
 use super::{ChartFacts, Side};
 use crate::diag::suggest;
+use crate::read::entries;
 use serde_json::{Map, Value as Json};
 
 /// Maximum number of rejected values in a message.
@@ -154,9 +155,8 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
 
 /// Returns the property of a schema that is most similar to an unknown key.
 fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
-    let known = schema.get("properties").and_then(Json::as_object)?;
-    let known: Vec<&str> = known.keys().map(String::as_str).collect();
-    suggest::nearest(key, &known)
+    let known = entries(schema, &["properties"]).map(|(key, _)| key.as_str());
+    suggest::nearest(key, &known.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -58,40 +58,18 @@ pub(super) fn tightened(before: &ChartFacts, after: &ChartFacts) -> Option<[Json
     if !after.schema.is_object() {
         return None;
     }
-    let mut comparison = Comparison { before, after, found: Vec::new() };
+    let found = [json!({}), json!({})];
+    let mut comparison = Comparison { before, after, found };
     comparison.walk(&before.schema, &after.schema, &Path::default());
-    if comparison.found.is_empty() {
-        return None;
-    }
-
-    let mut schemas = [json!({}), json!({})];
-    for Tightening { path, keyword, old, new } in comparison.found {
-        for (schema, value) in schemas.iter_mut().zip([old, new]) {
-            // A path on both sides, so that the keyword is what differs.
-            if schema.get(&path).is_none() {
-                schema[&path] = json!({});
-            }
-            if let Some(value) = value {
-                schema[&path][keyword] = value;
-            }
-        }
-    }
-    Some(schemas)
-}
-
-/// A keyword that allows less than before.
-struct Tightening {
-    /// The value, such as `a.b`; empty for all values.
-    path: String,
-    keyword: &'static str,
-    old: Option<Json>,
-    new: Option<Json>,
+    Some(comparison.found).filter(|found| found[0] != json!({}))
 }
 
 struct Comparison<'c> {
     before: &'c ChartFacts,
     after: &'c ChartFacts,
-    found: Vec<Tightening>,
+    /// The keywords that allow less than before, by the value that has them, such as `a.b`; empty for all
+    /// values.
+    found: [Json; 2],
 }
 
 impl Comparison<'_> {
@@ -207,8 +185,16 @@ impl Comparison<'_> {
             step => Path(vec![step.clone()]).to_string(),
         };
         let path: String = path.steps().iter().map(step).collect();
-        let path = path.trim_start_matches('.').to_owned();
-        self.found.push(Tightening { path, keyword, old, new });
+        let path = path.trim_start_matches('.');
+        for (found, value) in self.found.iter_mut().zip([old, new]) {
+            // A path on both sides, so that the keyword is what differs.
+            if found.get(path).is_none() {
+                found[path] = json!({});
+            }
+            if let Some(value) = value {
+                found[path][keyword] = value;
+            }
+        }
     }
 }
 

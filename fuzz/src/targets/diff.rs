@@ -62,7 +62,7 @@ fn check_renderers(old: Vec<Json>, new: Vec<Json>) {
     assert!(same.is_empty(), "objects differ from themselves");
 
     let set = diff::compare(side("a", &old), side("b", &new), &Options::default());
-    let style = text::Style { colour: false, width: 100_000, full: true, cut: true };
+    let style = text::Style { colour: false, width: 100_000, full: true };
     let brief = text::render(&set, text::Style { full: false, width: 80, ..style });
     let (full, page) = (text::render(&set, style), html::render(&set));
     let (markdown, short) = (markdown::render(&set, usize::MAX), markdown::render(&set, 6_000));

@@ -23,8 +23,6 @@ pub struct Style {
     pub width: usize,
     /// Show all informational changes and all lines of values.
     pub full: bool,
-    /// Truncate values and paths at the width; sentences and names are never truncated.
-    pub cut: bool,
 }
 
 /// Maximum number of lines for findings of one rule in schemas, and elsewhere.
@@ -104,18 +102,7 @@ impl Writer {
         }
     }
 
-    /// Returns the columns available for a value or a path.
-    fn room(&self, indent: usize) -> usize {
-        if self.style.cut { self.style.width.saturating_sub(indent).max(20) } else { usize::MAX }
-    }
-
-    /// Writes a line of a value, truncated to the width.
-    fn line(&mut self, indent: usize, text: &str, colour: &str) {
-        let text = cut(&visible(text), self.room(indent));
-        self.push(indent, &text, colour);
-    }
-
-    /// Writes a line without truncation.
+    /// Writes a line that is not wrapped: names, values and commands can be searched and copied.
     fn push(&mut self, indent: usize, text: &str, colour: &str) {
         let painted = self.paint(&escape::line(text), colour);
         let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
@@ -153,7 +140,7 @@ impl Writer {
 
     fn heading(&mut self, text: &str, colour: &str) {
         let _ = writeln!(self.out);
-        self.line(0, text, colour);
+        self.push(0, text, colour);
     }
 
     /// Writes the findings that matter most. They are complete, unless the details follow.
@@ -243,7 +230,7 @@ impl Writer {
         if let Some(group) = alike.first().filter(|_| !omitted.is_empty()) {
             let (count, code) = (omitted.len(), group.rule.code);
             let text = format!("… and {count} more {code} ({}; -v shows all)", ranges(omitted));
-            self.line(4, &text, DIM);
+            self.push(4, &text, DIM);
         }
     }
 
@@ -254,10 +241,10 @@ impl Writer {
             self.words(4, "", &title(object), BOLD);
             for place in places {
                 let path = place.change.path.to_string();
-                self.line(4, &middle(&path, self.room(4)), DIM);
+                self.push(4, &visible(&path), DIM);
                 match *self.shown.entry(place.change).or_insert(group.number) {
                     first if first == group.number => self.values(place.change),
-                    first => self.line(4, &format!("values: with {first}"), DIM),
+                    first => self.push(4, &format!("values: with {first}"), DIM),
                 }
             }
         }
@@ -299,7 +286,7 @@ impl Writer {
                 Sign::New => GREEN,
                 Sign::Both => DIM,
             };
-            self.line(4, &format!("{} {line}", sign.as_str()), colour);
+            self.push(4, &format!("{} {line}", sign.as_str()), colour);
         }
     }
 
@@ -361,7 +348,7 @@ impl Writer {
         }
         if count > most {
             let text = format!("… and {} more {code} (-v shows all)", count - most);
-            self.line(4, &text, DIM);
+            self.push(4, &text, DIM);
         }
     }
 
@@ -429,7 +416,7 @@ impl Writer {
         }
         if step.items.len() > most {
             let more = step.items.len() - most;
-            self.line(5, &format!("… {more} more (-v shows all)"), DIM);
+            self.push(5, &format!("… {more} more (-v shows all)"), DIM);
         }
     }
 }
@@ -475,16 +462,4 @@ fn cut(text: &str, room: usize) -> String {
     let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
     cut.push('…');
     cut
-}
-
-/// Returns the text, truncated in the middle to `room` characters.
-fn middle(text: &str, room: usize) -> String {
-    let count = text.chars().count();
-    if count <= room {
-        return text.to_owned();
-    }
-    let tail = room * 2 / 3;
-    let head: String = text.chars().take(room.saturating_sub(tail + 1)).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    format!("{head}…{end}")
 }

@@ -65,7 +65,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     }
 }
 
-/// Returns the numbers of a minimum version; `None`, the lowest, without one.
 /// Adds the findings for changed dependencies: packages with another range are not added.
 fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
     // A requirement is a name and a range, such as `cert-manager >=1.0`.

@@ -225,14 +225,15 @@ impl<'a> Sides<'a> {
         let entries = Rc::new(rbac::entries([old, new]));
         let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
         let after = rbac::EffectivePermissions::of(new, &Renamed::new(), &entries);
-        let faults = faults::Faults::between(old, new, pairs, [&before, &after]);
+        let used = used_accounts(new);
+        let faults = faults::between([old, new], pairs, &renamed, [&before, &after], &used);
         Sides {
             old,
             new,
             entries,
             before,
             after,
-            used: used_accounts(new),
+            used,
             faults,
             gains: rbac::Gains::default(),
             old_references: references::References::of(old),
@@ -258,7 +259,7 @@ impl<'a> Sides<'a> {
         &self,
         edited: &BTreeSet<&Identity>,
     ) -> impl Iterator<Item = (&Identity, &Vec<Judged>)> {
-        self.faults.0.iter().filter(|(id, _)| !edited.contains(id))
+        self.faults.iter().filter(|(id, _)| !edited.contains(id))
     }
 
     /// Returns true if no side defines the kind, and the old side has no object of it.
@@ -277,7 +278,7 @@ impl<'a> Sides<'a> {
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
             watch::add_findings(pair, release, &mut judgement);
         }
-        for (path, finding) in self.faults.of(&pair.id) {
+        for (path, finding) in self.faults.get(&pair.id).into_iter().flatten() {
             judgement.add(path.steps(), finding.clone());
         }
         judgement.finish(|edit| object::fallback(&RuleContext { edit, of: &of }))
@@ -297,7 +298,7 @@ impl<'s, 'a> PairContext<'s, 'a> {
             new_properties: crd_schema::NewProperties::of(edits_of("CustomResourceDefinition")),
             old_rules: crd_schema::OldRules::default(),
             webhooks: webhook::Webhooks::of(pair),
-            ports: service::Ports::of(pair),
+            ports: service::ports_of(pair),
         }
     }
 }
@@ -401,10 +402,7 @@ fn not_in<'j, 'o>(
 
 /// Returns a value for a sentence: in backticks, truncated, strings without quotes.
 pub(super) fn display_value(value: &Json) -> String {
-    let text = match value {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let text = read::plain_text(value);
     let mut shown: String = text.chars().take(80).collect();
     if shown.len() < text.len() {
         shown.push('…');

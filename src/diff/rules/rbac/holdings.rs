@@ -43,19 +43,8 @@ fn groups(subject: &str, release: &str) -> Vec<String> {
     of_namespace.into_iter().chain(wider).collect()
 }
 
-pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
+pub(super) fn subjects<'j>(binding: impl Into<Option<&'j Json>>, release: &str) -> Vec<String> {
     items(binding, &["subjects"]).iter().map(|subject| subject_name(subject, release)).collect()
-}
-
-/// Returns the subjects of a list that a binding on the other side does not have.
-pub(super) fn other_subjects(
-    (list, release): (&Json, &str),
-    (binding, other_release): (Option<&Json>, &str),
-) -> Vec<String> {
-    let known = binding.map(|binding| subjects(binding, other_release)).unwrap_or_default();
-    let known: HashSet<String> = known.into_iter().collect();
-    let all = items(list, &[]).iter().map(|subject| subject_name(subject, release));
-    all.filter(|subject| !known.contains(subject)).collect()
 }
 
 /// Returns the role and the scope of a binding.
