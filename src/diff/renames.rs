@@ -3,9 +3,8 @@
 //! Objects are compared by their leaves, the scalars with their paths: their similarity is the
 //! fraction of all leaves that both have.
 //!
-//! 1. Objects with the same leaves are paired first, in the order of their identities.
-//! 2. All others are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
-//! 3. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
+//! 1. All objects are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
+//! 2. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
 //!    rarest features. A feature is a leaf, a word of the name, or the name without digits. One that
 //!    more than [`MOST_SHARERS`] new objects have tells none of them apart.
 //!
@@ -13,7 +12,7 @@
 
 use super::{Identity, Side};
 use serde_json::Value as Json;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 /// Minimum similarity of a renamed object, from 0 to 1.
@@ -51,12 +50,7 @@ pub(super) fn pairs<'a>(
     let only = gone.len() == 1 && came.len() == 1;
     let mut gone = contents(old, gone);
     gone.retain(|content| only || content.leaves.len() >= MIN_LEAVES);
-    let mut came = contents(new, came);
-
-    // Equal content first, which needs no comparison of all with all.
-    let mut found = same(&mut gone, &mut came);
-    found.extend(most_alike(&gone, &came));
-    found
+    most_alike(&gone, &contents(new, came))
 }
 
 /// Content of an object for detecting renames.
@@ -131,25 +125,6 @@ fn collect_leaves(value: &Json, path: u64, name: &str, leaves: &mut Vec<u64>) {
         Json::String(text) if text == name => leaves.push(step("=name")),
         leaf => leaves.push(step(&leaf.to_string())),
     }
-}
-
-/// Removes the objects with the same leaves and returns them as pairs.
-fn same<'a>(
-    gone: &mut Vec<Content<'a>>,
-    came: &mut Vec<Content<'a>>,
-) -> Vec<(&'a Identity, &'a Identity)> {
-    let mut twins: HashMap<&[u64], VecDeque<&Identity>> = HashMap::new();
-    for content in &*came {
-        twins.entry(&content.leaves).or_default().push_back(content.id);
-    }
-    let twin =
-        |content: &Content<'a>| Some((content.id, twins.get_mut(&*content.leaves)?.pop_front()?));
-    let found: Vec<_> = gone.iter().filter_map(twin).collect();
-
-    let paired: HashSet<&Identity> = found.iter().flat_map(|(from, to)| [*from, *to]).collect();
-    gone.retain(|content| !paired.contains(content.id));
-    came.retain(|content| !paired.contains(content.id));
-    found
 }
 
 /// Returns pairs of similar objects, the most similar first, each object in at most one pair.

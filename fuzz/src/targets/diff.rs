@@ -97,7 +97,7 @@ fn check_counts(set: &ChangeSet, document: &Json, texts: &[&String]) {
 
 fn check_codes(set: &ChangeSet, document: &Json, texts: &[&String]) {
     let document = document.to_string();
-    for code in set.changes().map(|(_, change)| change.code()) {
+    for code in set.changes().map(|(_, change)| change.findings[0].rule.code) {
         assert!(document.contains(&format!("\"{code}\"")), "{code} in {document}");
         for text in texts {
             assert!(text.contains(code), "{code} in\n{text}");

@@ -40,8 +40,6 @@ const ITEMS: usize = 3;
 /// longer ones, such as images with digests, are on a line of their own.
 const STEP: usize = 260;
 const SHORT_ITEM: usize = 80;
-/// Maximum number of characters of a finding that is written in full elsewhere.
-const HEADLINE: usize = 200;
 
 struct Writer {
     out: String,
@@ -153,10 +151,8 @@ impl Writer {
         for (position, (_, group)) in top.iter().enumerate() {
             let (class, rule) = (group.class(), group.rule);
             let first = format!("{}. {}[{}]:", group.number, class.as_str(), rule.code);
-            let (extent, more) = (group.extent(), more_like(summary, group));
-            let room = if self.style.full { HEADLINE } else { usize::MAX };
-            let reason = cut(group.reason, room.saturating_sub(extent.chars().count()));
-            self.words(2, &first, &format!("{reason} ({extent}){more}"), colour_of(class));
+            let finding = format!("{}{}", headline(group), more_like(summary, group));
+            self.words(2, &first, &finding, colour_of(class));
             if self.style.full {
                 continue;
             }
@@ -452,14 +448,4 @@ fn title(object: &ObjectChange) -> String {
         Action::Affected => "! ".to_owned(),
     };
     format!("{mark}{}", object.id)
-}
-
-/// Returns the text, truncated at the end to `room` characters.
-fn cut(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }

@@ -60,7 +60,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["relatedImages", "[]"], None, Some(new)) => {
             findings.push(image::added(&context.label(), text(new, &["image"])));
         }
-        (["relatedImages", "[]"], Some(_), None) => findings.push(image::removed(&context.label())),
+        (["relatedImages", "[]"], Some(_), None) => {
+            findings.push(found(&image::OPERAND_IMAGE, format!("{}: removed", context.label())));
+        }
         _ => {}
     }
 }

@@ -37,7 +37,7 @@ type Items<'j> = Rc<HashMap<Vec<String>, &'j Json>>;
 
 /// Finds values in one object.
 pub(super) struct Lookup<'j> {
-    root: Option<&'j Json>,
+    pub(super) root: Option<&'j Json>,
     /// One list can be addressed by different fields, such as ports by name and by number.
     lists: Memo<(*const Json, Vec<String>), Items<'j>>,
 }
@@ -46,11 +46,6 @@ impl<'j> Lookup<'j> {
     /// Creates a lookup in an object; without one, it finds nothing.
     pub(super) fn new(root: Option<&'j Json>) -> Self {
         Lookup { root, lists: Memo::default() }
-    }
-
-    /// Returns the object.
-    pub(super) fn root(&self) -> Option<&'j Json> {
-        self.root
     }
 
     /// Returns the value at a path of the object.

@@ -54,7 +54,7 @@ use crate::diag::{Code, Explanation};
 use judgement::Judgement;
 use lookup::Lookup;
 use serde_json::Value as Json;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::hash::Hash;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -175,7 +175,7 @@ pub(super) struct Sides<'a> {
     after: rbac::EffectivePermissions<'a>,
     /// ServiceAccounts of the workloads of the new side, as subjects.
     used: HashSet<String>,
-    faults: faults::Faults,
+    pub(super) faults: faults::Faults,
     gains: rbac::Gains,
     old_references: references::References,
     references: references::References,
@@ -225,7 +225,8 @@ impl<'a> Sides<'a> {
         let entries = Rc::new(rbac::entries([old, new]));
         let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
         let after = rbac::EffectivePermissions::of(new, &Renamed::new(), &entries);
-        let used = used_accounts(new);
+        let pods = new.objects.iter().filter_map(|(id, o)| Some((id, pod_spec(&id.kind, o)?)));
+        let used = pods.map(|(id, spec)| account_subject(id, spec)).collect();
         let faults = faults::between([old, new], pairs, &renamed, [&before, &after], &used);
         Sides {
             old,
@@ -246,25 +247,6 @@ impl<'a> Sides<'a> {
     /// Returns true for subjects that something uses: ServiceAccounts of workloads, users and groups.
     fn is_used(&self, subject: &str) -> bool {
         !subject.starts_with("ServiceAccount/") || self.used.contains(subject)
-    }
-
-    /// Returns true if an object of the old side has another identity on the new side, and this one.
-    fn is_renamed(&self, old: &Identity, new: &Identity) -> bool {
-        self.renamed.get(old) == Some(&new)
-    }
-
-    /// Returns the objects with new faults and without edits of their own: the cause is in another
-    /// object.
-    pub(super) fn affected(
-        &self,
-        edited: &BTreeSet<&Identity>,
-    ) -> impl Iterator<Item = (&Identity, &Vec<Judged>)> {
-        self.faults.iter().filter(|(id, _)| !edited.contains(id))
-    }
-
-    /// Returns true if no side defines the kind, and the old side has no object of it.
-    fn is_foreign_kind(&self, id: &Identity) -> bool {
-        !self.known_kinds.contains(&(id.group.as_str(), id.kind.as_str()))
     }
 
     /// Returns the findings of each edit of a pair of objects; at least one for every edit.
@@ -320,12 +302,6 @@ fn of_edit(context: &RuleContext<'_, '_>) -> Vec<Finding> {
     add(context, &mut findings);
     object::add_findings(context, &mut findings);
     findings
-}
-
-/// Returns the ServiceAccounts of the workloads of a side, as subjects of bindings.
-fn used_accounts(side: &Side) -> HashSet<String> {
-    let pods = side.objects.iter().filter_map(|(id, o)| Some((id, pod_spec(&id.kind, o)?)));
-    pods.map(|(id, spec)| account_subject(id, spec)).collect()
 }
 
 /// Returns the ServiceAccount of the pods of an object, as a subject of bindings.

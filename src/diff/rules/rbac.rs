@@ -111,9 +111,7 @@ impl<'s> Access<'s> {
         }
         let bindings = sides.after.subjects_of(&pair.id);
         let held = |(subject, scope): &(&str, Scope<'s>)| (sides.before.holder(subject), *scope);
-        // A renamed role was bound under its old name.
-        let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
-        let old_bindings = sides.before.subjects_of(old_id);
+        let old_bindings = sides.before.subjects_of(&pair.id);
         let holds = |(subject, scope): &(&str, Scope<'s>)| {
             ((*subject).to_owned(), sides.after.holder(subject), *scope, sides.is_used(subject))
         };
@@ -146,7 +144,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     // Bindings of the chart that name the role are followed; those of users are not.
     if object::renamed_from(context).is_some()
         && context.access.as_ref().is_some_and(|access| access.after.is_empty())
-        && context.old.root().is_some_and(|role| role.pointer("/rules/0").is_some())
+        && context.old.root.is_some_and(|role| role.pointer("/rules/0").is_some())
     {
         findings.push(found(&UNBOUND, "renamed, and the chart does not bind the old name"));
     }
@@ -159,7 +157,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let part = |object: &Lookup<'a>| -> Vec<Grant<'a>> {
         match context.steps().get(..2) {
             Some(rule) => object.at(rule).map(|rule| grants_of(rule, entries)),
-            None => object.root().map(|role| role_grants(role, entries)),
+            None => object.root.map(|role| role_grants(role, entries)),
         }
         .unwrap_or_default()
     };
@@ -330,7 +328,10 @@ fn summary(grants: &[&Grant<'_>]) -> String {
     let parts: Vec<String> = targets
         .into_iter()
         .map(|(verbs, targets)| {
-            let verbs = verb_phrase(&verbs);
+            let verbs = match verbs.contains(&"*") {
+                true => "do anything with".to_owned(),
+                false => listed(in_words(&verbs), 8),
+            };
             format!("{verbs} {}", listed(with_subresources(targets), 6))
         })
         .collect();
@@ -362,18 +363,10 @@ fn with_subresources(targets: Vec<String>) -> Vec<String> {
     resources.into_iter().map(text).collect()
 }
 
-/// Returns verbs as a phrase, in their order.
-fn verb_phrase(verbs: &[&str]) -> String {
-    if verbs.contains(&"*") {
-        return "do anything with".to_owned();
-    }
-    listed(in_words(verbs), 8)
-}
-
 /// Returns the subjects of the first side of a binding that an edit is about, and that the second does not
 /// have there.
 fn edited(context: &RuleContext<'_, '_>, sides: [(&Lookup<'_>, &Side); 2]) -> Vec<String> {
-    let all = |(binding, side): (&Lookup<'_>, &Side)| subjects(binding.root(), &side.namespace);
+    let all = |(binding, side): (&Lookup<'_>, &Side)| subjects(binding.root, &side.namespace);
     let [here @ (binding, side), there] = sides;
     match context.shape().as_slice() {
         // Another role: all subjects gain it, or lose it.

@@ -95,7 +95,7 @@ fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
     let missing = |object: &Lookup<'_>, others: &BTreeSet<(i64, String)>| {
         let mut ports: Vec<(i64, String)> = match context.steps().get(..3) {
             Some(path) => object.at(path).and_then(number).into_iter().collect(),
-            None => numbers(object.root()).collect(),
+            None => numbers(object.root).collect(),
         };
         ports.retain(|port| decides && !others.contains(port));
         let names: Vec<String> = ports.iter().map(|(n, p)| format!("{n}/{p}")).collect();
