@@ -205,7 +205,7 @@ impl<'j> Intercepted<'j> {
     }
 }
 
-/// What the edits of one configuration ask for, by webhook.
+/// Facts about the webhooks of one configuration, which its edits share.
 pub(super) struct Webhooks<'j> {
     entries: Entries<'j>,
     intercepted: Memo<*const Json, Rc<Intercepted<'j>>>,
