@@ -97,10 +97,8 @@ impl Diff {
         let to_terminal = self.output.is_none();
         let text = match self.format {
             Format::Text => {
-                let (colour, width, terminal) = output.report_style(to_terminal);
-                let full = global.verbose > 0;
-                // Do not wrap lines in files, so that they can be searched.
-                report.text(text::Style { colour, width, full, cut: terminal && !full })
+                let (colour, width) = output.report_style(to_terminal);
+                report.text(text::Style { colour, width, full: global.verbose > 0 })
             }
             Format::Markdown => report.markdown(markdown::LIMIT),
             Format::Json => report.json(),

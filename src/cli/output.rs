@@ -89,16 +89,16 @@ impl Output {
         }
     }
 
-    /// Returns the style of a report on stdout: colors, width, and whether stdout is a terminal.
+    /// Returns the style of a report on stdout: colors and width.
     #[expect(clippy::disallowed_methods, reason = "the width is the terminal's")]
-    pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize, bool) {
+    pub(super) fn report_style(&self, to_terminal: bool) -> (bool, usize) {
         let stdout = std::io::stdout();
         let terminal = to_terminal && stdout.is_terminal();
         let size = terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
         let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
         let colour = self.colours.unwrap_or(terminal);
-        (colour, width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
+        (colour, width.or(columns).unwrap_or(100).clamp(40, 160))
     }
 
     /// Prints a message to stderr, unless `--quiet` is set.

@@ -6,9 +6,7 @@
 //! server stores nothing, the default is what the field's documentation says about an unset field.
 
 use super::path::Step;
-use super::read::{
-    CONTAINERS, child, entries, is_custom_kind, items, pod_template, shape, text, texts,
-};
+use super::read::{child, entries, is_custom_kind, items, pod_template, shape, text, texts};
 use super::tree::Edit;
 use crate::embedded;
 use crate::ir::{Identity, ImageParts, quantity};
@@ -56,12 +54,15 @@ pub(super) fn is_without_effect(id: &Identity, old: &Json, new: &Json, edit: &Ed
         _ if is_of_the_server(id, steps) => return true,
         (None, Some(value)) => (old, value),
         (Some(value), None) => (new, value),
-        (Some(old), Some(new)) => return is_quantity(steps) && is_same_quantity(old, new),
+        (Some(old), Some(new)) => {
+            let [old, new] = [old, new].map(quantity);
+            return is_quantity(steps) && old.is_some() && old == new;
+        }
         (None, None) => return false,
     };
     let is_unset = || Field::of(id, steps).is_some_and(|field| field.is_unset(value));
     // Types outside of Kubernetes have defaults of their own, also if they have a kind of its name.
-    !is_custom(id) && is_unset()
+    !(super::is_description(id) || is_custom_kind(id)) && is_unset()
         || computed(id, steps, without).is_some_and(|default| default == *value)
 }
 
@@ -91,17 +92,15 @@ impl<'a> Field<'a> {
 
         let (part, rest) = match pod_template(&id.kind).and_then(|keys| shape.strip_prefix(keys)) {
             Some(["spec", rest @ ..]) if !rest.is_empty() => match rest {
-                [list, "[]", probe, rest @ ..]
-                    if CONTAINERS.contains(list)
-                        && probe.ends_with("Probe")
-                        && !rest.is_empty() =>
+                // An item as a whole is a field of the pod.
+                [_, "[]"] => ("pod", rest),
+                ["containers" | "initContainers", "[]", probe, rest @ ..]
+                    if probe.ends_with("Probe") && !rest.is_empty() =>
                 {
                     ("probe", rest)
                 }
-                [list, "[]", rest @ ..] if CONTAINERS.contains(list) && !rest.is_empty() => {
-                    ("container", rest)
-                }
-                ["volumes", "[]", rest @ ..] if !rest.is_empty() => ("volume", rest),
+                ["containers" | "initContainers", "[]", rest @ ..] => ("container", rest),
+                ["volumes", "[]", rest @ ..] => ("volume", rest),
                 rest => ("pod", rest),
             },
             _ => (id.kind.as_str(), shape.as_slice()),
@@ -145,11 +144,6 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Returns true for kinds outside of Kubernetes' own API groups.
-fn is_custom(id: &Identity) -> bool {
-    super::is_description(id) || is_custom_kind(id)
-}
-
 /// Returns the default of a field that depends on its siblings, in the object without the field.
 fn computed(id: &Identity, steps: &[Step], object: &Json) -> Option<Json> {
     let (Step::Key(field), parents) = steps.split_last()? else { return None };
@@ -189,10 +183,6 @@ fn is_quantity(steps: &[Step]) -> bool {
         [.., "limits" | "requests" | "capacity" | "hard" | "overhead", _]
             | [.., "sizeLimit" | "divisor"]
     )
-}
-
-fn is_same_quantity(old: &Json, new: &Json) -> bool {
-    quantity(old).zip(quantity(new)).is_some_and(|(old, new)| old == new)
 }
 
 #[cfg(test)]

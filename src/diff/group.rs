@@ -1,7 +1,6 @@
 //! Groups the findings of a change set: one group for the same change of a field, over all objects,
 //! versions and parents of the field.
 
-use super::path::Path;
 use super::{
     Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, is_description, rules, side,
     summary,
@@ -147,7 +146,8 @@ fn without_parents(reason: &str, field: &str) -> String {
 pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
     let mut groups: IndexMap<(&'static str, String), Group<'_>> = IndexMap::new();
     for (object, change) in set.changes() {
-        let schema = schema_field(object, &change.path);
+        let is_crd = object.id.kind == "CustomResourceDefinition";
+        let schema = rules::schema_field(&change.path).filter(|_| is_crd);
         for finding in &change.findings {
             let field = schema.as_ref().map_or("", |schema| schema.field.as_str());
             // The same type is embedded in many places of a CRD (pod templates), and changes in all
@@ -192,14 +192,6 @@ fn number(groups: &mut [Group<'_>]) {
     }
     let rest = groups.iter_mut().filter(|group| !group.is_important);
     rest.zip(first.len() + 1..).for_each(|(group, number)| group.number = number);
-}
-
-fn schema_field(object: &ObjectChange, path: &Path) -> Option<SchemaField> {
-    if object.id.kind != "CustomResourceDefinition" {
-        return None;
-    }
-    let (version, field) = rules::schema_field(path)?;
-    Some(SchemaField { version, field })
 }
 
 #[cfg(test)]

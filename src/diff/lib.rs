@@ -93,11 +93,6 @@ impl Change {
     pub fn class(&self) -> Class {
         self.findings.first().map_or(Class::Info, |finding| finding.rule.class)
     }
-
-    /// Returns the code of its worst finding.
-    pub fn code(&self) -> &'static str {
-        self.findings.first().map_or("", |finding| finding.rule.code)
-    }
 }
 
 /// The kind of change of an object.
@@ -294,11 +289,12 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
         objects.push(ObjectChange { id: pair.id.clone(), action: Action::of(pair), changes });
     }
 
-    // No edit of their own: what they say is about other objects, or about all of them.
     let of_upgrade = rules::subject::findings(&old, &new);
     let of_upgrade = of_upgrade.into_iter().map(|finding| (Path::default(), finding)).collect();
     let upgrade = side::upgrade();
-    for (id, judged) in sides.affected(&edited).chain([(&upgrade, &of_upgrade)]) {
+    // Without edits of their own: the cause is in another object.
+    let affected = sides.faults.iter().filter(|(id, _)| !edited.contains(id));
+    for (id, judged) in affected.chain([(&upgrade, &of_upgrade)]) {
         let change = |(path, finding): &(Path, Finding)| Change {
             path: path.clone(),
             old: None,

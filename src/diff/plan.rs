@@ -157,18 +157,19 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         let name = &object.id.name;
         let gone = join(findings.iter().map(|finding| &finding.reason), "; ");
         let (old, new) = (sides.old.objects.get(&object.id), sides.new.objects.get(&object.id));
-        let Some(kept) = old.zip(new).and_then(|(old, new)| KeptVersion::of(old, new)) else {
+        let kept = old.zip(new).and_then(|(old, new)| kept_version(old, new));
+        let Some((kept, flags)) = kept else {
             step.items.push(format!(
                 "{name}: {gone}. No version stays: export the objects, convert them, delete the CRD, \
                  and create them again after the upgrade"
             ));
             continue;
         };
-        step.items.push(format!("{name}: {gone}. `{}` stays", kept.name));
+        step.items.push(format!("{name}: {gone}. `{kept}` stays"));
 
         let crd = quoted(name);
-        if !kept.flags.is_empty() {
-            let patch = in_quotes(&Json::Array(kept.flags).to_string());
+        if !flags.is_empty() {
+            let patch = in_quotes(&Json::Array(flags).to_string());
             step.commands.push(format!("kubectl patch crd {crd} --type=json --patch {patch}"));
             if !is_outside_release(&object.id, sides) {
                 // Or the upgrade conflicts with this change of `spec.versions` (Helm 4).
@@ -181,7 +182,7 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         step.commands.push(format!(
             "kubectl get {crd} --all-namespaces --output json | kubectl replace -f -"
         ));
-        let status = json!({"status": {"storedVersions": [kept.name]}}).to_string();
+        let status = json!({"status": {"storedVersions": [kept]}}).to_string();
         step.commands.push(format!(
             "kubectl patch crd {crd} --subresource=status --type=merge --patch {}",
             in_quotes(&status)
@@ -190,39 +191,29 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     step
 }
 
-/// The version of a CRD that objects are stored in before the upgrade.
-struct KeptVersion<'c> {
-    name: &'c str,
-    /// The operations of a JSON patch that make it the storage version; empty if it is that already.
-    flags: Vec<Json>,
-}
+/// Returns the version of the old CRD that the new one has, too, for storing objects before the upgrade:
+/// the old storage version, else the new one, else the first. With it are the operations of a JSON patch
+/// that make it the storage version; none if it is that already.
+fn kept_version<'c>(old: &'c Json, new: &Json) -> Option<(&'c str, Vec<Json>)> {
+    let name = |version: &'c Json| version.get("name").and_then(Json::as_str);
+    let is_stored = |version: &Json| is_true(version, &["storage"]);
+    let before = items(old, &["spec", "versions"]);
+    let after = items(new, &["spec", "versions"]);
+    let in_new = |wanted: &Json| after.iter().find(|new| new.get("name") == wanted.get("name"));
+    let kept: Vec<&Json> = before.iter().filter(|old| in_new(old).is_some()).collect();
+    let stored = kept.iter().find(|version| is_stored(version));
+    let next = || kept.iter().find(|version| in_new(version).is_some_and(is_stored));
+    // With the old storage version, the CRD needs no change before the upgrade; with the new one, none
+    // after it.
+    let chosen = *stored.or_else(next).or_else(|| kept.first())?;
 
-impl<'c> KeptVersion<'c> {
-    /// Returns the version of the old CRD that the new one has, too: the old storage version, else the
-    /// new one, else the first.
-    fn of(old: &'c Json, new: &Json) -> Option<Self> {
-        let name = |version: &'c Json| version.get("name").and_then(Json::as_str);
-        let is_stored = |version: &Json| is_true(version, &["storage"]);
-        let before = items(old, &["spec", "versions"]);
-        let after = items(new, &["spec", "versions"]);
-        let in_new = |wanted: &Json| after.iter().find(|new| new.get("name") == wanted.get("name"));
-        let kept: Vec<&Json> = before.iter().filter(|old| in_new(old).is_some()).collect();
-        let stored = kept.iter().find(|version| is_stored(version));
-        let next = || kept.iter().find(|version| in_new(version).is_some_and(is_stored));
-        // With the old storage version, the CRD needs no change before the upgrade; with the new
-        // one, none after it.
-        let chosen = *stored.or_else(next).or_else(|| kept.first())?;
-
-        let wrong = before
-            .iter()
-            .enumerate()
-            .filter(|(_, version)| is_stored(version) != (name(version) == name(chosen)));
-        let flag = |(index, version): (usize, &Json)| {
-            json!({"op": "add", "path": format!("/spec/versions/{index}/storage"),
-                "value": !is_stored(version)})
-        };
-        Some(KeptVersion { name: name(chosen)?, flags: wrong.map(flag).collect() })
-    }
+    let is_wrong =
+        |(_, version): &(usize, &'c Json)| is_stored(version) != (name(version) == name(chosen));
+    let flag = |(index, version): (usize, &Json)| {
+        json!({"op": "add", "path": format!("/spec/versions/{index}/storage"),
+            "value": !is_stored(version)})
+    };
+    Some((name(chosen)?, before.iter().enumerate().filter(is_wrong).map(flag).collect()))
 }
 
 /// Returns images of changed objects that the old side does not use.

@@ -72,6 +72,11 @@ pub(super) fn is_custom_kind(id: &Identity) -> bool {
     !ir::may_be_built_in_group(&id.group)
 }
 
+/// Returns a value as text, strings without quotes.
+pub(super) fn plain_text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Returns a name without punctuation and in lower case, which is the same for `--log-level`,
 /// `LOG_LEVEL` and `logLevel`.
 pub(super) fn letters(name: &str) -> String {

@@ -6,7 +6,7 @@
 //! `name=secret`, `name: secret`, `--name secret`, `Bearer secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
 
 use super::names::NAMES;
-use super::read::letters;
+use super::read::{letters, plain_text};
 use super::{CHART_KIND, Side};
 use crate::escape::login::logins;
 use regex::{Captures, Regex};
@@ -35,8 +35,7 @@ impl Marks {
         let secret = match &*value {
             Json::Null => return,
             Json::String(text) if text.is_empty() || text.starts_with(MARK) => return,
-            Json::String(text) => text.clone(),
-            other => other.to_string(),
+            secret => plain_text(secret),
         };
         *value = Json::String(self.number(&secret));
     }

@@ -3,18 +3,16 @@
 //! Objects are compared by their leaves, the scalars with their paths: their similarity is the
 //! fraction of all leaves that both have.
 //!
-//! 1. Objects with the same leaves are paired first, in the order of their identities.
-//! 2. All others are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
-//! 3. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
-//!    rarest features. A feature is a leaf, a word of the name, or the name without digits. If more
-//!    than [`MOST_SHARERS`] new objects have a feature, those at the same position in the order of
-//!    identities are used.
+//! 1. All objects are compared with each other, for at most [`MOST_COMPARISONS`] comparisons.
+//! 2. Otherwise each old object is compared with at most [`MOST_CANDIDATES`] new ones that share its
+//!    rarest features. A feature is a leaf, a word of the name, or the name without digits. One that
+//!    more than [`MOST_SHARERS`] new objects have tells none of them apart.
 //!
 //! The most similar objects are paired first. The time is linear in the number of objects.
 
 use super::{Identity, Side};
 use serde_json::Value as Json;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 /// Minimum similarity of a renamed object, from 0 to 1.
@@ -33,7 +31,7 @@ const MOST_COMPARISONS: usize = 10_000;
 /// Maximum number of candidates of an old object otherwise.
 const MOST_CANDIDATES: usize = 32;
 
-/// Maximum number of candidates from one feature.
+/// Maximum number of new objects with a feature that is used.
 const MOST_SHARERS: usize = 8;
 
 /// Returns the renamed objects of one kind, with their old and new identities.
@@ -52,12 +50,7 @@ pub(super) fn pairs<'a>(
     let only = gone.len() == 1 && came.len() == 1;
     let mut gone = contents(old, gone);
     gone.retain(|content| only || content.leaves.len() >= MIN_LEAVES);
-    let mut came = contents(new, came);
-
-    // Equal content first, which needs no comparison of all with all.
-    let mut found = same(&mut gone, &mut came);
-    found.extend(most_alike(&gone, &came));
-    found
+    most_alike(&gone, &contents(new, came))
 }
 
 /// Content of an object for detecting renames.
@@ -134,25 +127,6 @@ fn collect_leaves(value: &Json, path: u64, name: &str, leaves: &mut Vec<u64>) {
     }
 }
 
-/// Removes the objects with the same leaves and returns them as pairs.
-fn same<'a>(
-    gone: &mut Vec<Content<'a>>,
-    came: &mut Vec<Content<'a>>,
-) -> Vec<(&'a Identity, &'a Identity)> {
-    let mut twins: HashMap<&[u64], VecDeque<&Identity>> = HashMap::new();
-    for content in &*came {
-        twins.entry(&content.leaves).or_default().push_back(content.id);
-    }
-    let twin =
-        |content: &Content<'a>| Some((content.id, twins.get_mut(&*content.leaves)?.pop_front()?));
-    let found: Vec<_> = gone.iter().filter_map(twin).collect();
-
-    let paired: HashSet<&Identity> = found.iter().flat_map(|(from, to)| [*from, *to]).collect();
-    gone.retain(|content| !paired.contains(content.id));
-    came.retain(|content| !paired.contains(content.id));
-    found
-}
-
 /// Returns pairs of similar objects, the most similar first, each object in at most one pair.
 fn most_alike<'a>(gone: &[Content<'a>], came: &[Content<'a>]) -> Vec<(&'a Identity, &'a Identity)> {
     let mut scored: Vec<(f64, &Identity, &Identity)> = Vec::new();
@@ -185,51 +159,25 @@ fn candidates(gone: &[Content<'_>], came: &[Content<'_>]) -> Vec<(usize, usize)>
             .flat_map(|from| (0..came.len()).map(move |to| (from, to)))
             .collect();
     }
-    // An object is compared with those that share its rarest features.
-    let (before, after) = (sharers(gone), sharers(came));
-    let mut all = Vec::new();
-    for (from, content) in gone.iter().enumerate() {
-        let mut features: Vec<(&Vec<usize>, &Vec<usize>)> = content
-            .features
-            .iter()
-            .filter_map(|feature| Some((before.get(feature)?, after.get(feature)?)))
-            .collect();
-        // A stable sort keeps equally rare features in the order of the object.
-        features.sort_by_key(|(_, came)| came.len());
-
-        let mut chosen: Vec<usize> = Vec::new();
-        for (gone, came) in features {
-            for to in near(from, gone, came) {
-                if chosen.len() < MOST_CANDIDATES && !chosen.contains(to) {
-                    chosen.push(*to);
-                }
-            }
-            if chosen.len() == MOST_CANDIDATES {
-                break;
-            }
-        }
-        all.extend(chosen.into_iter().map(|to| (from, to)));
-    }
-    all
-}
-
-/// Returns the objects with each feature, as sorted indices.
-fn sharers(contents: &[Content<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut sharers: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (index, content) in contents.iter().enumerate() {
+    for (index, content) in came.iter().enumerate() {
         for feature in &content.features {
             sharers.entry(*feature).or_default().push(index);
         }
     }
-    sharers
-}
 
-/// Returns those of `came` at about the position of `from` in `gone`; all share one feature.
-fn near<'c>(from: usize, gone: &[usize], came: &'c [usize]) -> &'c [usize] {
-    let place = gone.partition_point(|index| *index < from) * came.len() / gone.len().max(1);
-    let last_start = came.len().saturating_sub(MOST_SHARERS);
-    let start = place.saturating_sub(MOST_SHARERS / 2).min(last_start);
-    came.get(start..came.len().min(start + MOST_SHARERS)).unwrap_or_default()
+    let mut all = Vec::new();
+    for (from, content) in gone.iter().enumerate() {
+        let mut rare: Vec<&Vec<usize>> =
+            content.features.iter().filter_map(|feature| sharers.get(feature)).collect();
+        rare.retain(|sharers| sharers.len() <= MOST_SHARERS);
+        // A stable sort keeps equally rare features in the order of the object.
+        rare.sort_by_key(|sharers| sharers.len());
+        let mut seen = HashSet::new();
+        let chosen = rare.into_iter().flatten().filter(|to| seen.insert(**to));
+        all.extend(chosen.take(MOST_CANDIDATES).map(|to| (from, *to)));
+    }
+    all
 }
 
 #[cfg(test)]

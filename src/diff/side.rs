@@ -180,17 +180,12 @@ impl Side {
             aggregated.push((id.clone(), rule));
         }
 
-        // Each round passes rules on by one level.
+        // Each round passes rules on by one level at least.
         for _ in 0..MOST_LEVELS {
-            let mut left = MOST_RULES;
-            let mut filled: Vec<Vec<Json>> = Vec::new();
+            let (mut left, mut is_same) = (MOST_RULES, true);
             for (id, rule) in &aggregated {
-                let rules = self.rules_of_parts(id, rule).take(left);
-                filled.push(rules.cloned().collect());
-                left -= filled.last().map_or(0, Vec::len);
-            }
-            let mut is_same = true;
-            for ((id, _), rules) in aggregated.iter().zip(filled) {
+                let rules: Vec<Json> = self.rules_of_parts(id, rule).take(left).cloned().collect();
+                left -= rules.len();
                 let Some(role) = self.objects.get_mut(id) else { continue };
                 is_same &= items(&*role, &["rules"]).len() == rules.len();
                 role["rules"] = rules.into();

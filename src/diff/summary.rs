@@ -68,6 +68,11 @@ impl<'s> Summary<'s> {
         }
     }
 
+    /// Returns the class and the rest of the verdict.
+    pub(super) fn advice(&self) -> (&str, &str) {
+        self.verdict.split_once(": ").unwrap_or(("", &self.verdict))
+    }
+
     /// Returns the findings that matter most, with their index in `groups`.
     pub fn top(&self) -> Vec<(usize, &Group<'s>)> {
         let groups = self.groups.iter().enumerate();

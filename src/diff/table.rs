@@ -406,7 +406,7 @@ fn a_report_does_not_contradict_itself() {
         if !rendered.insert((codes, steps)) {
             continue;
         }
-        let style = |full| render::text::Style { colour: false, width: 100_000, full, cut: false };
+        let style = |full| render::text::Style { colour: false, width: 100_000, full };
         let report = render::report::Report::new(vec![render::report::Comparison {
             name: String::new(),
             set: set.clone(),

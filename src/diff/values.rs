@@ -2,20 +2,14 @@
 
 use super::{ChartFacts, Side};
 use crate::diag::suggest;
+use crate::read::entries;
 use serde_json::{Map, Value as Json};
 
 /// Maximum number of rejected values in a message.
 const MOST: usize = 20;
 
-/// The schema for a key of a map.
-pub(super) enum Next<'s> {
-    /// The key has this schema.
-    Schema(&'s Json),
-    /// Any value is allowed.
-    Any,
-    /// The key is rejected or ignored.
-    Unknown,
-}
+/// The schema that allows any value.
+pub(super) static OPEN: Json = Json::Bool(true);
 
 /// Maximum number of `$ref` to follow within the schema.
 const MOST_REFERENCES: usize = 20;
@@ -52,35 +46,23 @@ pub(super) fn type_of(value: &Json) -> &'static str {
     }
 }
 
-/// Returns the schema for a key of a map with this schema.
-pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
-    let properties = schema.get("properties").and_then(Json::as_object);
-    if let Some(property) = properties.and_then(|properties| properties.get(key)) {
-        return Next::Schema(property);
-    }
-    match schema.get("additionalProperties") {
-        Some(Json::Bool(false)) => Next::Unknown,
-        Some(Json::Bool(true)) => Next::Any,
-        Some(schema) => Next::Schema(schema),
+/// Returns the schema for a key of a map with this schema; `None` if the key is rejected or ignored.
+pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Option<&'s Json> {
+    let properties = schema.get("properties").filter(|properties| properties.is_object());
+    let property = properties.and_then(|properties| properties.get(key));
+    property.or_else(|| match schema.get("additionalProperties") {
         // A schema without properties allows any key.
-        None if properties.is_none() => Next::Any,
-        None => Next::Unknown,
-    }
+        None => properties.is_none().then_some(&OPEN),
+        others => others.filter(|others| **others != Json::Bool(false)),
+    })
 }
 
 /// Returns true if a chart accepts a value without a default, such as one of several limits. Without
 /// a schema, only values below an empty map are accepted.
 pub(super) fn accepts(chart: &ChartFacts, keys: &[&str]) -> bool {
-    let mut schema = &chart.schema;
-    if schema.is_object() {
-        for key in keys {
-            match next(resolved(&chart.schema, schema), key) {
-                Next::Schema(below) => schema = below,
-                Next::Any => return true,
-                Next::Unknown => return false,
-            }
-        }
-        return true;
+    if chart.schema.is_object() {
+        let below = |schema, key: &&str| next(resolved(&chart.schema, schema), key);
+        return keys.iter().try_fold(&chart.schema, below).is_some();
     }
     // Without a schema, the default values are all that is known about the keys.
     let mut value = &chart.values;
@@ -126,18 +108,13 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
         Json::Object(map) => {
             for (key, value) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                match next(schema, key) {
-                    Next::Schema(schema) => look(root, schema, value, &path, found),
-                    Next::Unknown
-                        if schema.get("additionalProperties") == Some(&Json::Bool(false)) =>
-                    {
-                        // Suggestions only for values that are shown.
-                        let near = (found.len() < MOST).then(|| nearest(schema, key)).flatten();
-                        let near = near.map(|near| format!("; did you mean `{near}`?"));
-                        let near = near.unwrap_or_default();
-                        found.push(format!("unknown value `{path}`{near}"));
-                    }
-                    Next::Any | Next::Unknown => {}
+                if let Some(schema) = next(schema, key) {
+                    look(root, schema, value, &path, found);
+                } else if schema.get("additionalProperties") == Some(&Json::Bool(false)) {
+                    // Suggestions only for values that are shown.
+                    let near = (found.len() < MOST).then(|| nearest(schema, key)).flatten();
+                    let near = near.map(|near| format!("; did you mean `{near}`?"));
+                    found.push(format!("unknown value `{path}`{}", near.unwrap_or_default()));
                 }
             }
         }
@@ -154,9 +131,8 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
 
 /// Returns the property of a schema that is most similar to an unknown key.
 fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
-    let known = schema.get("properties").and_then(Json::as_object)?;
-    let known: Vec<&str> = known.keys().map(String::as_str).collect();
-    suggest::nearest(key, &known)
+    let known = entries(schema, &["properties"]).map(|(key, _)| key.as_str());
+    suggest::nearest(key, &known.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

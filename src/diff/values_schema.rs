@@ -7,7 +7,7 @@
 use super::ChartFacts;
 use super::path::{Path, Step};
 use super::read::{at, entries, texts};
-use super::values::{Next, next, resolved, type_of, types};
+use super::values::{OPEN, next, resolved, type_of, types};
 use serde_json::{Value as Json, json};
 
 /// Key of the pseudo-object of a chart with the tightened values.
@@ -20,8 +20,11 @@ pub(super) const REQUIRED: &str = "required";
 /// Keyword for maps that no longer accept unknown keys.
 pub(super) const CLOSED: &str = "additionalProperties";
 
-/// Maximum depth of a schema, which may refer to itself.
+/// Maximum depth of a schema.
 const DEPTH: usize = 32;
+
+/// Maximum number of schemas that are compared: each may refer to all others.
+const MOST_SCHEMAS: usize = 100_000;
 
 /// Keywords whose values are not compared, so that any other one counts as tighter.
 const UNCOMPARED: [&str; 12] = [
@@ -58,78 +61,61 @@ pub(super) fn tightened(before: &ChartFacts, after: &ChartFacts) -> Option<[Json
     if !after.schema.is_object() {
         return None;
     }
-    let mut comparison = Comparison { before, after, found: Vec::new() };
+    let (found, left) = ([json!({}), json!({})], MOST_SCHEMAS);
+    let mut comparison = Comparison { before, after, above: Vec::new(), left, found };
     comparison.walk(&before.schema, &after.schema, &Path::default());
-    if comparison.found.is_empty() {
-        return None;
-    }
-
-    let mut schemas = [json!({}), json!({})];
-    for Tightening { path, keyword, old, new } in comparison.found {
-        for (schema, value) in schemas.iter_mut().zip([old, new]) {
-            // A path on both sides, so that the keyword is what differs.
-            if schema.get(&path).is_none() {
-                schema[&path] = json!({});
-            }
-            if let Some(value) = value {
-                schema[&path][keyword] = value;
-            }
-        }
-    }
-    Some(schemas)
-}
-
-/// A keyword that allows less than before.
-struct Tightening {
-    /// The value, such as `a.b`; empty for all values.
-    path: String,
-    keyword: &'static str,
-    old: Option<Json>,
-    new: Option<Json>,
+    Some(comparison.found).filter(|found| found[0] != json!({}))
 }
 
 struct Comparison<'c> {
     before: &'c ChartFacts,
     after: &'c ChartFacts,
-    found: Vec<Tightening>,
+    /// The schemas that the compared ones are part of.
+    above: Vec<[*const Json; 2]>,
+    /// Number of schemas that may still be compared.
+    left: usize,
+    /// The keywords that allow less than before, by the value that has them, such as `a.b`; empty for all
+    /// values.
+    found: [Json; 2],
 }
 
 impl Comparison<'_> {
     /// Compares the schemas of the value at a path, and of all values below it.
     fn walk(&mut self, old: &Json, new: &Json, path: &Path) {
-        // References make schemas recursive.
-        if path.steps().len() > DEPTH {
-            return;
-        }
         let old = resolved(&self.before.schema, old);
         let new = resolved(&self.after.schema, new);
+        let pair = [old, new].map(std::ptr::from_ref);
+        // References make schemas recursive: below itself, a schema says the same of other values.
+        if self.above.contains(&pair) || self.above.len() > DEPTH || self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        self.above.push(pair);
         self.keywords(old, new, path);
         self.required(old, new, path);
 
-        let (open, closed) = (Json::Bool(true), Json::Bool(false));
+        let closed = &Json::Bool(false);
         // JSON schema allows additional properties unless it says otherwise.
-        let rest = |schema: &'_ Json| schema.get(CLOSED).cloned().unwrap_or_else(|| open.clone());
-        if rest(old) != closed && rest(new) == closed {
-            self.push(path, CLOSED, Some(rest(old)), Some(closed.clone()));
+        let [before, after] = [old, new].map(|schema| schema.get(CLOSED).unwrap_or(&OPEN));
+        if before != closed && after == closed {
+            self.push(path, CLOSED, Some(before.clone()), Some(closed.clone()));
         }
-        if rest(old).is_object() && rest(new).is_object() {
-            self.walk(&rest(old), &rest(new), &path.with(key("*")));
+        if before.is_object() && after.is_object() {
+            self.walk(before, after, &path.with(key("*")));
         }
-        if let (Some(before), Some(after)) = (old.get("items"), new.get("items")) {
-            self.walk(before, after, &path.with(Step::Item(Vec::new())));
+        if let (Some(old), Some(new)) = (old.get("items"), new.get("items")) {
+            self.walk(old, new, &path.with(Step::Item(Vec::new())));
         }
 
         for (name, schema) in entries(old, &["properties"]) {
             let path = &path.with(key(name));
             match next(new, name) {
-                Next::Schema(below) => self.walk(schema, below, path),
+                Some(below) => self.walk(schema, below, path),
                 // A value with a default is found as an edit of the default.
-                Next::Unknown
-                    if rest(new) == closed && self.default(self.before, path).is_none() =>
-                {
+                None if after == closed && self.default(self.before, path).is_none() => {
                     self.push(path, REMOVED, Some(Json::Bool(false)), Some(Json::Bool(true)));
                 }
-                Next::Any | Next::Unknown => {}
+                None => {}
             }
         }
         // Values that the old schema did not check, or that had none.
@@ -137,9 +123,10 @@ impl Comparison<'_> {
             let path = &path.with(key(name));
             if at(old, &["properties", name]).is_none() && self.default(self.before, path).is_some()
             {
-                self.walk(&Json::Null, schema, path);
+                self.walk(&OPEN, schema, path);
             }
         }
+        self.above.pop();
     }
 
     /// Compares the keywords about the value itself.
@@ -207,8 +194,16 @@ impl Comparison<'_> {
             step => Path(vec![step.clone()]).to_string(),
         };
         let path: String = path.steps().iter().map(step).collect();
-        let path = path.trim_start_matches('.').to_owned();
-        self.found.push(Tightening { path, keyword, old, new });
+        let path = path.trim_start_matches('.');
+        for (found, value) in self.found.iter_mut().zip([old, new]) {
+            // A path on both sides, so that the keyword is what differs.
+            if found.get(path).is_none() {
+                found[path] = json!({});
+            }
+            if let Some(value) = value {
+                found[path][keyword] = value;
+            }
+        }
     }
 }
 

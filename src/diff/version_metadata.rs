@@ -1,6 +1,6 @@
 //! Labels and annotations that follow from Chart.yaml and the name of the release.
 
-use super::path::Step;
+use super::read::shape;
 use super::tree::Edit;
 use crate::ir::{RELEASE_LABELS, VERSION_METADATA};
 use serde_json::Value as Json;
@@ -12,14 +12,9 @@ pub(super) fn follows_version(edit: &Edit) -> bool {
     let is_added = edit.old.is_none();
     let follows =
         |key: &str| VERSION_METADATA.contains(&key) || is_added && RELEASE_LABELS.contains(&key);
-    let is_metadata = |metadata: &str, map: &str| {
-        metadata == "metadata" && ["annotations", "labels"].contains(&map)
-    };
-    match edit.path.steps() {
-        [Step::Key(metadata), Step::Key(map), Step::Key(key)] => {
-            is_metadata(metadata, map) && follows(key)
-        }
-        [Step::Key(metadata), Step::Key(map)] if is_metadata(metadata, map) => {
+    match shape(edit.path.steps()).as_slice() {
+        ["metadata", "annotations" | "labels", key] => follows(key),
+        ["metadata", "annotations" | "labels"] => {
             // One edit for all of them: the other side has no labels or annotations.
             let whole = edit.old.as_ref().xor(edit.new.as_ref()).and_then(Json::as_object);
             whole.is_some_and(|map| map.keys().all(|key| follows(key)))

@@ -164,7 +164,7 @@ impl Tally {
                 continue;
             }
             let mut codes: BTreeSet<&'static str> =
-                changes.iter().map(|change| change.code()).collect();
+                changes.iter().map(|change| change.findings[0].rule.code).collect();
             // Descriptions of a field change together with something else.
             if codes.len() > 1 {
                 codes.remove("description-changed");

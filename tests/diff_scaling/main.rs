@@ -40,7 +40,7 @@ fn times(shape: Shape, count: usize) -> [f64; 7] {
     let set = diff::compare(old, new, &Options::default());
     let compared = milliseconds() - start;
 
-    let style = text::Style { colour: false, width: 100, full: true, cut: true };
+    let style = text::Style { colour: false, width: 100, full: true };
     let stage = |run: &dyn Fn(&ChangeSet) -> usize| {
         let start = milliseconds();
         std::hint::black_box(run(&set));

@@ -125,7 +125,7 @@ fn decoded(html: &str) -> String {
 #[test]
 fn all_renderers_say_the_same() {
     for (name, set) in everything() {
-        let style = text::Style { colour: false, width: 100_000, full: true, cut: true };
+        let style = text::Style { colour: false, width: 100_000, full: true };
         let (text, brief) =
             (text::render(&set, style), text::render(&set, text::Style { full: false, ..style }));
         let markdown = markdown::render(&set, usize::MAX);
@@ -249,7 +249,7 @@ fn what_is_no_upgrade_is_said_first() {
         let first = summary.top().first().expect("a finding").1;
         assert_eq!((first.rule.code, first.class()), (code, class));
         assert!(set.class() <= Some(class));
-        let style = text::Style { colour: false, width: 100_000, full: false, cut: true };
+        let style = text::Style { colour: false, width: 100_000, full: false };
         for said in
             [text::render(&set, style), markdown::render(&set, markdown::LIMIT), html::render(&set)]
         {
@@ -481,7 +481,7 @@ fn markdown_tells_something_of_everything_and_most_of_what_matters() {
 }
 
 #[test]
-fn text_cuts_values_on_terminals_only_and_names_never() {
+fn text_cuts_no_values_and_no_names() {
     let name = "an-operator-with-a-name-that-is-longer-than-a-narrow-terminal";
     let side = |image: &str| {
         let object = json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -491,17 +491,15 @@ fn text_cuts_values_on_terminals_only_and_names_never() {
         Side::new("x", [object], "ns", None)
     };
     let set = diff::compare(side("1"), side("2"), &Options::default());
-    let style = text::Style { colour: false, width: 40, full: true, cut: true };
-    let cut = text::render(&set, style);
+    let style = text::Style { colour: false, width: 40, full: true };
+    let whole = text::render(&set, style);
     let value =
         |text: &str| text.lines().any(|l| l.trim().starts_with("+ r.io/") && l.ends_with(":2"));
-    assert!(!value(&cut) && cut.contains('…'), "{cut}");
-    let whole = text::render(&set, text::Style { cut: false, ..style });
     assert!(value(&whole) && !whole.contains('…'), "{whole}");
     // Without -v there are no values, and names are not cut either.
     let brief = text::render(&set, text::Style { full: false, ..style });
     assert!(!brief.contains("aaaa…") && !value(&brief), "{brief}");
-    for text in [&cut, &whole, &brief] {
+    for text in [&whole, &brief] {
         assert!(text.contains(&format!("Deployment/{name}")), "{text}");
         assert!(text.contains("2 breaking, 0 risky, 1 info: 2 changes"), "{text}");
         let command = format!("$ kubectl --namespace NAMESPACE delete deployment {name}\n");
@@ -526,7 +524,7 @@ fn secrets_are_in_no_report() {
     };
     let set = diff::compare(side("hunter2-old"), side("hunter2-new"), &Options::default());
     assert_eq!(set.objects.len(), 3);
-    let style = text::Style { colour: true, width: 200, full: true, cut: true };
+    let style = text::Style { colour: true, width: 200, full: true };
     for report in [
         text::render(&set, style),
         markdown::render(&set, usize::MAX),
@@ -945,7 +943,7 @@ fn real_upgrades() {
         }
         insta::assert_snapshot!(format!("real_{name}_{old}_{new}"), facts(&set));
 
-        let style = text::Style { colour: false, width: 100, full: false, cut: false };
+        let style = text::Style { colour: false, width: 100, full: false };
         let report = text::render(&set, style);
         let screen = report.split("\nplan\n").next().expect("a first screen");
         insta::assert_snapshot!(format!("first_screen_{name}_{old}_{new}"), screen);

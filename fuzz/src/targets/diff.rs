@@ -62,7 +62,7 @@ fn check_renderers(old: Vec<Json>, new: Vec<Json>) {
     assert!(same.is_empty(), "objects differ from themselves");
 
     let set = diff::compare(side("a", &old), side("b", &new), &Options::default());
-    let style = text::Style { colour: false, width: 100_000, full: true, cut: true };
+    let style = text::Style { colour: false, width: 100_000, full: true };
     let brief = text::render(&set, text::Style { full: false, width: 80, ..style });
     let (full, page) = (text::render(&set, style), html::render(&set));
     let (markdown, short) = (markdown::render(&set, usize::MAX), markdown::render(&set, 6_000));
@@ -97,7 +97,7 @@ fn check_counts(set: &ChangeSet, document: &Json, texts: &[&String]) {
 
 fn check_codes(set: &ChangeSet, document: &Json, texts: &[&String]) {
     let document = document.to_string();
-    for code in set.changes().map(|(_, change)| change.code()) {
+    for code in set.changes().map(|(_, change)| change.findings[0].rule.code) {
         assert!(document.contains(&format!("\"{code}\"")), "{code} in {document}");
         for text in texts {
             assert!(text.contains(code), "{code} in\n{text}");

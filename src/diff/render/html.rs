@@ -5,7 +5,7 @@
 //! they insert.
 
 use super::report::{Comparison, Report};
-use super::{Rendered, Sign, code_in_html, counts, fields, is_short, lines, title};
+use super::{Rendered, Sign, code_in_html, fields, is_short, lines, title};
 use crate::diag::join;
 use crate::escape;
 use crate::group::{Group, Place};
@@ -130,14 +130,6 @@ struct Overview<'s> {
 }
 
 impl<'s> Overview<'s> {
-    fn class(&self, summary: &Summary<'_>) -> &'static str {
-        summary.class.map_or("", Class::as_str)
-    }
-
-    fn counts(&self, summary: &Summary<'_>) -> String {
-        counts(summary.counts)
-    }
-
     fn chart(
         &self,
         comparison: &'s Comparison,
@@ -172,11 +164,6 @@ struct Places<'s> {
 }
 
 impl<'s> Chart<'s> {
-    /// Returns the class and the advice.
-    fn verdict(&self) -> (&str, &str) {
-        self.summary.verdict.split_once(": ").unwrap_or(("", &self.summary.verdict))
-    }
-
     /// Returns the items of a step of the plan, with the numbers of the findings that they are.
     fn items(&self, step: &'s Step) -> Vec<(&'s str, Option<usize>)> {
         let finding = |position: usize| step.findings.get(position).map(|index| index + 1);

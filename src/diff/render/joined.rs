@@ -52,9 +52,9 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
 
         let reason = match shared {
             Some(frame) if members.len() > 1 => {
-                let of = |member: &usize| words.get(*member).and_then(|words| field(words, frame));
-                let fields: Vec<&str> = members.iter().filter_map(of).collect();
                 let (before, after) = frame;
+                let of = |member: &usize| words.get(*member)?.get(before.len())?.strip_suffix(':');
+                let fields: Vec<&str> = members.iter().filter_map(of).collect();
                 let start = before.iter().map(|word| format!("{word} ")).collect::<String>();
                 format!("{start}{}: {}", enumerated(&fields, most), after.join(" "))
             }
@@ -90,11 +90,6 @@ fn frames<'w>(words: &'w [&'w str]) -> impl Iterator<Item = Frame<'w>> {
     let is_field = |(_, word): &(usize, &&str)| word.len() > 1 && word.ends_with(':');
     let fields = words.iter().enumerate().filter(is_field);
     fields.filter_map(move |(at, _)| Some((words.get(..at)?, words.get(at + 1..)?)))
-}
-
-/// Returns the field of a reason that is not in its frame, without the colon.
-fn field<'w>(words: &[&'w str], (before, _): Frame<'_>) -> Option<&'w str> {
-    words.get(before.len())?.strip_suffix(':')
 }
 
 #[cfg(test)]

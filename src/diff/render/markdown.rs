@@ -111,14 +111,14 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     if !set.values.is_empty() {
         let _ = writeln!(text, "{}\n", markdown::text(&values(set)));
     }
-    let (class, rest) = summary.verdict.split_once(": ").unwrap_or(("", &summary.verdict));
+    let (class, advice) = summary.advice();
     if set.is_empty() {
         let _ = writeln!(text, "{}.\n", sentence(&summary.verdict));
         text.push_str(&ignored(set));
         return text;
     }
 
-    let _ = writeln!(text, "**{class}**: {}.\n", sentence(rest));
+    let _ = writeln!(text, "**{class}**: {}.\n", sentence(advice));
     let _ = writeln!(text, "{}.\n", totals(set, summary));
     text.push_str(&ignored(set));
     let top = summary.top();
@@ -195,7 +195,7 @@ fn omitted(groups: &[&Group<'_>]) -> String {
         "**Omitted for length:** {} findings ({}): {}. \
          `bundle2chart diff --format html` shows all.\n\n",
         groups.len(),
-        counts(summary::counts(groups.iter().copied())),
+        counts(&summary::counts(groups.iter().copied())),
         join(codes, ", "),
     )
 }

@@ -182,8 +182,8 @@ pub(super) fn values(set: &ChangeSet) -> String {
 type Rendered = HashMap<*const Change, String>;
 
 /// Returns counts by class: `2 breaking, 5 risky, 40 info`.
-pub(super) fn counts(counts: [usize; 3]) -> String {
-    let count = |(class, count): (Class, usize)| format!("{count} {}", class.as_str());
+pub(super) fn counts(counts: &[usize; 3]) -> String {
+    let count = |(class, count): (Class, &usize)| format!("{count} {}", class.as_str());
     join(Class::ALL.into_iter().zip(counts).map(count), ", ")
 }
 
@@ -192,7 +192,7 @@ pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let is_change = |change: &&Change| change.old.is_some() || change.new.is_some();
     let changes = set.changes().map(|(_, change)| change).filter(is_change).count();
     let changes = counted(changes, "change");
-    format!("{}: {changes} in {}", counts(summary.counts), objects(set))
+    format!("{}: {changes} in {}", counts(&summary.counts), objects(set))
 }
 
 /// Returns the counts of objects: `12 objects (1 added, 10 changed, 1 removed), 20 unchanged`.
@@ -269,6 +269,3 @@ pub(super) fn is_short(change: &Change) -> bool {
     };
     short(&change.old) && short(&change.new)
 }
-
-#[cfg(test)]
-mod tests;

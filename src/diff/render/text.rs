@@ -23,8 +23,6 @@ pub struct Style {
     pub width: usize,
     /// Show all informational changes and all lines of values.
     pub full: bool,
-    /// Truncate values and paths at the width; sentences and names are never truncated.
-    pub cut: bool,
 }
 
 /// Maximum number of lines for findings of one rule in schemas, and elsewhere.
@@ -42,8 +40,6 @@ const ITEMS: usize = 3;
 /// longer ones, such as images with digests, are on a line of their own.
 const STEP: usize = 260;
 const SHORT_ITEM: usize = 80;
-/// Maximum number of characters of a finding that is written in full elsewhere.
-const HEADLINE: usize = 200;
 
 struct Writer {
     out: String,
@@ -104,18 +100,7 @@ impl Writer {
         }
     }
 
-    /// Returns the columns available for a value or a path.
-    fn room(&self, indent: usize) -> usize {
-        if self.style.cut { self.style.width.saturating_sub(indent).max(20) } else { usize::MAX }
-    }
-
-    /// Writes a line of a value, truncated to the width.
-    fn line(&mut self, indent: usize, text: &str, colour: &str) {
-        let text = cut(&visible(text), self.room(indent));
-        self.push(indent, &text, colour);
-    }
-
-    /// Writes a line without truncation.
+    /// Writes a line that is not wrapped: names, values and commands can be searched and copied.
     fn push(&mut self, indent: usize, text: &str, colour: &str) {
         let painted = self.paint(&escape::line(text), colour);
         let _ = writeln!(self.out, "{}{painted}", " ".repeat(indent));
@@ -153,7 +138,7 @@ impl Writer {
 
     fn heading(&mut self, text: &str, colour: &str) {
         let _ = writeln!(self.out);
-        self.line(0, text, colour);
+        self.push(0, text, colour);
     }
 
     /// Writes the findings that matter most. They are complete, unless the details follow.
@@ -166,10 +151,8 @@ impl Writer {
         for (position, (_, group)) in top.iter().enumerate() {
             let (class, rule) = (group.class(), group.rule);
             let first = format!("{}. {}[{}]:", group.number, class.as_str(), rule.code);
-            let (extent, more) = (group.extent(), more_like(summary, group));
-            let room = if self.style.full { HEADLINE } else { usize::MAX };
-            let reason = cut(group.reason, room.saturating_sub(extent.chars().count()));
-            self.words(2, &first, &format!("{reason} ({extent}){more}"), colour_of(class));
+            let finding = format!("{}{}", headline(group), more_like(summary, group));
+            self.words(2, &first, &finding, colour_of(class));
             if self.style.full {
                 continue;
             }
@@ -243,7 +226,7 @@ impl Writer {
         if let Some(group) = alike.first().filter(|_| !omitted.is_empty()) {
             let (count, code) = (omitted.len(), group.rule.code);
             let text = format!("… and {count} more {code} ({}; -v shows all)", ranges(omitted));
-            self.line(4, &text, DIM);
+            self.push(4, &text, DIM);
         }
     }
 
@@ -254,10 +237,10 @@ impl Writer {
             self.words(4, "", &title(object), BOLD);
             for place in places {
                 let path = place.change.path.to_string();
-                self.line(4, &middle(&path, self.room(4)), DIM);
+                self.push(4, &visible(&path), DIM);
                 match *self.shown.entry(place.change).or_insert(group.number) {
                     first if first == group.number => self.values(place.change),
-                    first => self.line(4, &format!("values: with {first}"), DIM),
+                    first => self.push(4, &format!("values: with {first}"), DIM),
                 }
             }
         }
@@ -299,7 +282,7 @@ impl Writer {
                 Sign::New => GREEN,
                 Sign::Both => DIM,
             };
-            self.line(4, &format!("{} {line}", sign.as_str()), colour);
+            self.push(4, &format!("{} {line}", sign.as_str()), colour);
         }
     }
 
@@ -361,7 +344,7 @@ impl Writer {
         }
         if count > most {
             let text = format!("… and {} more {code} (-v shows all)", count - most);
-            self.line(4, &text, DIM);
+            self.push(4, &text, DIM);
         }
     }
 
@@ -429,7 +412,7 @@ impl Writer {
         }
         if step.items.len() > most {
             let more = step.items.len() - most;
-            self.line(5, &format!("… {more} more (-v shows all)"), DIM);
+            self.push(5, &format!("… {more} more (-v shows all)"), DIM);
         }
     }
 }
@@ -465,26 +448,4 @@ fn title(object: &ObjectChange) -> String {
         Action::Affected => "! ".to_owned(),
     };
     format!("{mark}{}", object.id)
-}
-
-/// Returns the text, truncated at the end to `room` characters.
-fn cut(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
-}
-
-/// Returns the text, truncated in the middle to `room` characters.
-fn middle(text: &str, room: usize) -> String {
-    let count = text.chars().count();
-    if count <= room {
-        return text.to_owned();
-    }
-    let tail = room * 2 / 3;
-    let head: String = text.chars().take(room.saturating_sub(tail + 1)).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    format!("{head}…{end}")
 }

@@ -60,12 +60,13 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["relatedImages", "[]"], None, Some(new)) => {
             findings.push(image::added(&context.label(), text(new, &["image"])));
         }
-        (["relatedImages", "[]"], Some(_), None) => findings.push(image::removed(&context.label())),
+        (["relatedImages", "[]"], Some(_), None) => {
+            findings.push(found(&image::OPERAND_IMAGE, format!("{}: removed", context.label())));
+        }
         _ => {}
     }
 }
 
-/// Returns the numbers of a minimum version; `None`, the lowest, without one.
 /// Adds the findings for changed dependencies: packages with another range are not added.
 fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
     // A requirement is a name and a range, such as `cert-manager >=1.0`.

@@ -134,28 +134,31 @@ fn name(path: &Path) -> String {
     join(path.steps().iter().skip(1).map(Step::label), ".")
 }
 
-/// Returns true for paths `values.images.NAME`, which are empty by default.
-fn is_of_image(path: &Path) -> bool {
-    matches!(path.keys().as_slice(), ["values", "images", _])
-}
-
 /// Returns the finding for an edit of a value.
 fn value(context: &RuleContext<'_, '_>) -> Option<Finding> {
     let edit = context.edit;
     let shown = name(&edit.path);
+    // Up to the first list, which a values file replaces as a whole.
+    let keys = context.steps().iter().skip(1).map_while(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        _ => None,
+    });
+    let keys: Vec<&str> = keys.collect();
+    let chart = context.sides.new.chart.as_ref();
+    let is_of_image = matches!(edit.path.keys().as_slice(), ["values", "images", _]);
     // Names of values contain versions of Deployments, which change with each release.
     let new_key =
         edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
     Some(match (&edit.old, &edit.new) {
-        (Some(_), None) if is_still_accepted(context) => {
+        // In a list or in an open map.
+        (Some(_), None) if chart.is_some_and(|chart| values::accepts(chart, &keys)) => {
             found(&VALUE_DEFAULT, format!("default of `{shown}` removed"))
         }
-        (Some(_), None) if is_unset(context) => {
+        (Some(_), None) if given(context).is_some_and(|given| at(given, &keys).is_none()) => {
             found(&VALUE_DEFAULT, format!("`{shown}` removed; your values do not set it"))
         }
-        (Some(Json::String(old)), None)
-            if new_key.is_none() && old.is_empty() && is_of_image(&edit.path) =>
-        {
+        // `images.NAME` is empty by default.
+        (Some(Json::String(old)), None) if new_key.is_none() && old.is_empty() && is_of_image => {
             found(&VALUE_OF_IMAGE, format!("`{shown}` removed"))
         }
         (Some(old), None) => match new_key.or_else(|| context.new_values.renamed(old, edit)) {
@@ -225,32 +228,10 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str) -> Finding
     }
 }
 
-/// Returns the keys of the edit's value up to the first list, which a values file replaces as a
-/// whole.
-fn keys<'s>(context: &'s RuleContext<'_, '_>) -> Vec<&'s str> {
-    let steps = context.steps().iter().skip(1);
-    let key = |step: &'s Step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        _ => None,
-    };
-    steps.map_while(key).collect()
-}
-
-/// Returns true if a value without a default can still be set: in a list or in an open map.
-fn is_still_accepted(context: &RuleContext<'_, '_>) -> bool {
-    let chart = context.sides.new.chart.as_ref();
-    chart.is_some_and(|chart| values::accepts(chart, &keys(context)))
-}
-
 /// Returns the values of the user; `None` without any.
 fn given<'s>(context: &'s RuleContext<'_, '_>) -> Option<&'s Json> {
     let given = &context.sides.new.chart.as_ref()?.given;
     given.as_object().is_some_and(|map| !map.is_empty()).then_some(given)
-}
-
-/// Returns true if the user gave values and this one is not among them.
-fn is_unset(context: &RuleContext<'_, '_>) -> bool {
-    given(context).is_some_and(|given| at(given, &keys(context)).is_none())
 }
 
 /// Key for finding renamed values: the parent map, the key without versions and dots, and the type.

@@ -186,9 +186,10 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     // No client can use an unserved version, and `status` is written by the new operator itself.
     let version = steps.get(..3).and_then(|path| context.old.at(path));
     let unserved = at(version, &["served"]) == Some(&Json::Bool(false));
+    let is_in_status = location.field.split(['.', '[']).next() == Some("status");
     findings.push(if unserved {
         found(&UNSERVED, finding.reason)
-    } else if in_status(&location.field) && finding.rule.class != crate::Class::Info {
+    } else if is_in_status && finding.rule.class != crate::Class::Info {
         // These two are visible to clients that read the status; tightened validation is not.
         let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
         found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
@@ -232,10 +233,6 @@ fn of_every_object(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> 
     });
     let worst = findings.min_by_key(|finding| finding.rule.class);
     worst.or_else(|| Some(found(&PROPERTY_ADDED, format!("{field}: schema added"))))
-}
-
-fn in_status(field: &str) -> bool {
-    field == "status" || field.starts_with("status.") || field.starts_with("status[")
 }
 
 fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {

@@ -8,13 +8,13 @@ use super::crd_schema::{DEFAULT_REFUSED, schema_field};
 use super::rbac::EffectivePermissions;
 use super::{Judged, display_value, found, rules};
 use crate::field_ownership::Targets;
-use crate::identity::{Pair, renamed};
+use crate::identity::{Pair, Renamed};
 use crate::ir::{self, path_of};
 use crate::path::{Path, Step};
 use crate::read::{items, keys, named, text};
 use crate::{Finding, Identity, Rule, Side, is_description, passes};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 rules! {
     /// Pods need an object that nothing creates.
@@ -124,51 +124,43 @@ impl Fault {
 }
 
 /// The findings on new faults with their paths, by object.
-#[derive(Default)]
-pub(super) struct Faults(pub(super) BTreeMap<Identity, Vec<Judged>>);
+pub(super) type Faults = BTreeMap<Identity, Vec<Judged>>;
 
-impl Faults {
-    /// Returns the faults that the new side has and the old one does not have.
-    pub(super) fn between(
-        old: &Side,
-        new: &Side,
-        pairs: &[Pair<'_>],
-        permissions: [&EffectivePermissions<'_>; 2],
-    ) -> Self {
-        let [before, after] = permissions;
-        let renamed = renamed(pairs);
-        let known: BTreeSet<(Identity, &str, String)> = of(old, before)
-            .into_iter()
-            .map(|Fault { id, finding, .. }| {
-                let id = renamed.get(&id).map_or(id, |id| (*id).clone());
-                (id, finding.rule.code, finding.reason)
-            })
-            .collect();
-        let existed: BTreeSet<&Identity> =
-            old.objects.keys().chain(renamed.values().copied()).collect();
+/// Returns the faults that the new side has and the old one does not have. `accounts` are those that the
+/// new side uses.
+pub(super) fn between(
+    [old, new]: [&Side; 2],
+    pairs: &[Pair<'_>],
+    renamed: &Renamed<'_>,
+    [before, after]: [&EffectivePermissions<'_>; 2],
+    accounts: &HashSet<String>,
+) -> Faults {
+    let known: BTreeSet<(Identity, &str, String)> = of(old, before)
+        .into_iter()
+        .map(|Fault { id, finding, .. }| {
+            let id = renamed.get(&id).map_or(id, |id| (*id).clone());
+            (id, finding.rule.code, finding.reason)
+        })
+        .collect();
+    let existed: BTreeSet<&Identity> =
+        old.objects.keys().chain(renamed.values().copied()).collect();
 
-        let mut faults = Faults::default();
-        let lost_apis = pods::lost_apis(new, pairs, before, after);
-        let refused = pairs.iter().flat_map(refused);
-        for Fault { id, mut finding, path } in
-            of(new, after).into_iter().chain(lost_apis).chain(refused)
-        {
-            if known.contains(&(id.clone(), finding.rule.code, finding.reason.clone())) {
-                continue;
-            }
-            // A Service that was there before had pods, because the fault is new.
-            if finding.rule == &SELECTS_NONE && existed.contains(&id) {
-                finding.rule = &NO_PODS;
-            }
-            faults.0.entry(id).or_default().push((path, finding));
+    let mut faults = Faults::new();
+    let lost_apis = pods::lost_apis(new, pairs, [before, after], accounts);
+    let refused = pairs.iter().flat_map(refused);
+    for Fault { id, mut finding, path } in
+        of(new, after).into_iter().chain(lost_apis).chain(refused)
+    {
+        if known.contains(&(id.clone(), finding.rule.code, finding.reason.clone())) {
+            continue;
         }
-        faults
+        // A Service that was there before had pods, because the fault is new.
+        if finding.rule == &SELECTS_NONE && existed.contains(&id) {
+            finding.rule = &NO_PODS;
+        }
+        faults.entry(id).or_default().push((path, finding));
     }
-
-    /// Returns the findings about an object.
-    pub(super) fn of(&self, id: &Identity) -> &[Judged] {
-        self.0.get(id).map(Vec::as_slice).unwrap_or_default()
-    }
+    faults
 }
 
 /// Returns the faults of a side.
@@ -214,7 +206,7 @@ fn rejected(id: &Identity, object: Option<&Json>, refusal: &passes::Refusal) -> 
         return Fault::new(id, &REFUSED, refusal.what.clone(), steps);
     };
     let keyword = Path(steps.clone()).with(Step::Key("default".to_owned()));
-    let field = schema_field(&keyword).map(|(_, field)| field).unwrap_or_default();
+    let field = schema_field(&keyword).map(|schema| schema.field).unwrap_or_default();
     let schema = object.and_then(|object| ir::value_at(object, &path));
     let default = schema.and_then(|schema| schema.get("default"));
     let default = display_value(default.unwrap_or(&Json::Null));

@@ -213,11 +213,6 @@ pub(super) fn added(place: &str, image: &str) -> Finding {
     found(&OPERAND_IMAGE, format!("{place}: new image{shown}"))
 }
 
-/// Returns the finding for an operand image that is no longer listed.
-pub(super) fn removed(place: &str) -> Finding {
-    found(&OPERAND_IMAGE, format!("{place}: removed"))
-}
-
 /// Returns the start of a digest or tag, as container tools show it.
 fn shortened(part: &str) -> String {
     part.chars().take(19).collect()

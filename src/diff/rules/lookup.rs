@@ -1,4 +1,4 @@
-//! Lookup of values by path in one object.
+//! Lookup of values by path in one object, and of what several edits ask for.
 //!
 //! Rules look up the list item of every edit, so long lists have an index: linear searches would be
 //! quadratic in the length of the list.
@@ -9,32 +9,43 @@ use crate::tree::{field_text, is_item};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
 
 /// Maximum length of lists that are searched without an index.
 const SHORT: usize = 8;
 
-/// Index of one list by the values of `fields`; the first of equal items wins.
-struct Items<'j> {
-    fields: Vec<String>,
-    by_values: HashMap<Vec<String>, &'j Json>,
+/// Values by what they are computed from, each computed once: thousands of edits may share one. The key
+/// of a part of an object is its address, which is stable while the object is borrowed.
+pub(super) struct Memo<K, V>(RefCell<HashMap<K, V>>);
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Memo(RefCell::default())
+    }
 }
+
+impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+    /// Returns the value for a key, computed if it is not known.
+    pub(super) fn get(&self, key: K, compute: impl FnOnce(&K) -> V) -> V {
+        self.0.borrow_mut().entry(key).or_insert_with_key(compute).clone()
+    }
+}
+
+/// Items of a long list by the values of fields; the first of equal items wins.
+type Items<'j> = Rc<HashMap<Vec<String>, &'j Json>>;
 
 /// Finds values in one object.
 pub(super) struct Lookup<'j> {
-    root: Option<&'j Json>,
-    /// Indexes by the address of the list, which is stable while the object is borrowed.
-    lists: RefCell<HashMap<*const Json, Vec<Items<'j>>>>,
+    pub(super) root: Option<&'j Json>,
+    /// One list can be addressed by different fields, such as ports by name and by number.
+    lists: Memo<(*const Json, Vec<String>), Items<'j>>,
 }
 
 impl<'j> Lookup<'j> {
     /// Creates a lookup in an object; without one, it finds nothing.
     pub(super) fn new(root: Option<&'j Json>) -> Self {
-        Lookup { root, lists: RefCell::default() }
-    }
-
-    /// Returns the object.
-    pub(super) fn root(&self) -> Option<&'j Json> {
-        self.root
+        Lookup { root, lists: Memo::default() }
     }
 
     /// Returns the value at a path of the object.
@@ -52,29 +63,12 @@ impl<'j> Lookup<'j> {
             return items.iter().find(|item| is_item(item, name));
         }
 
-        let mut lists = self.lists.borrow_mut();
-        let indexes = lists.entry(std::ptr::from_ref(list)).or_default();
-        let fields = || name.iter().map(|(field, _)| field);
-        // One list can be addressed by different keys, such as ports by name and by number.
-        let known = indexes.iter().position(|index| index.fields.iter().eq(fields()));
-        if known.is_none() {
-            indexes.push(Items::of(items, fields().cloned().collect()));
-        }
-
-        let index = known.map_or_else(|| indexes.last(), |known| indexes.get(known))?;
-        let values: Vec<String> = name.iter().map(|(_, value)| value.clone()).collect();
-        index.by_values.get(&values).copied()
-    }
-}
-
-impl<'j> Items<'j> {
-    fn of(items: &'j [Json], fields: Vec<String>) -> Self {
-        let mut by_values = HashMap::with_capacity(items.len());
-        for item in items {
-            let values = fields.iter().map(|field| field_text(item, field)).collect();
-            by_values.entry(values).or_insert(item);
-        }
-        Items { fields, by_values }
+        let (fields, values): (Vec<String>, Vec<String>) = name.iter().cloned().unzip();
+        let index = self.lists.get((std::ptr::from_ref(list), fields), |(_, fields)| {
+            let values = |item| fields.iter().map(|field| field_text(item, field)).collect();
+            Rc::new(items.iter().rev().map(|item| (values(item), item)).collect())
+        });
+        index.get(&values).copied()
     }
 }
 

@@ -54,7 +54,7 @@ use crate::diag::{Code, Explanation};
 use judgement::Judgement;
 use lookup::Lookup;
 use serde_json::Value as Json;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::hash::Hash;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -175,7 +175,7 @@ pub(super) struct Sides<'a> {
     after: rbac::EffectivePermissions<'a>,
     /// ServiceAccounts of the workloads of the new side, as subjects.
     used: HashSet<String>,
-    faults: faults::Faults,
+    pub(super) faults: faults::Faults,
     gains: rbac::Gains,
     old_references: references::References,
     references: references::References,
@@ -225,14 +225,16 @@ impl<'a> Sides<'a> {
         let entries = Rc::new(rbac::entries([old, new]));
         let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
         let after = rbac::EffectivePermissions::of(new, &Renamed::new(), &entries);
-        let faults = faults::Faults::between(old, new, pairs, [&before, &after]);
+        let pods = new.objects.iter().filter_map(|(id, o)| Some((id, pod_spec(&id.kind, o)?)));
+        let used = pods.map(|(id, spec)| account_subject(id, spec)).collect();
+        let faults = faults::between([old, new], pairs, &renamed, [&before, &after], &used);
         Sides {
             old,
             new,
             entries,
             before,
             after,
-            used: used_accounts(new),
+            used,
             faults,
             gains: rbac::Gains::default(),
             old_references: references::References::of(old),
@@ -247,25 +249,6 @@ impl<'a> Sides<'a> {
         !subject.starts_with("ServiceAccount/") || self.used.contains(subject)
     }
 
-    /// Returns true if an object of the old side has another identity on the new side, and this one.
-    fn is_renamed(&self, old: &Identity, new: &Identity) -> bool {
-        self.renamed.get(old) == Some(&new)
-    }
-
-    /// Returns the objects with new faults and without edits of their own: the cause is in another
-    /// object.
-    pub(super) fn affected(
-        &self,
-        edited: &BTreeSet<&Identity>,
-    ) -> impl Iterator<Item = (&Identity, &Vec<Judged>)> {
-        self.faults.0.iter().filter(|(id, _)| !edited.contains(id))
-    }
-
-    /// Returns true if no side defines the kind, and the old side has no object of it.
-    fn is_foreign_kind(&self, id: &Identity) -> bool {
-        !self.known_kinds.contains(&(id.group.as_str(), id.kind.as_str()))
-    }
-
     /// Returns the findings of each edit of a pair of objects; at least one for every edit.
     pub(super) fn findings(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
         let of = PairContext::new(self, pair, edits);
@@ -277,7 +260,7 @@ impl<'a> Sides<'a> {
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
             watch::add_findings(pair, release, &mut judgement);
         }
-        for (path, finding) in self.faults.of(&pair.id) {
+        for (path, finding) in self.faults.get(&pair.id).into_iter().flatten() {
             judgement.add(path.steps(), finding.clone());
         }
         judgement.finish(|edit| object::fallback(&RuleContext { edit, of: &of }))
@@ -297,7 +280,7 @@ impl<'s, 'a> PairContext<'s, 'a> {
             new_properties: crd_schema::NewProperties::of(edits_of("CustomResourceDefinition")),
             old_rules: crd_schema::OldRules::default(),
             webhooks: webhook::Webhooks::of(pair),
-            ports: service::Ports::of(pair),
+            ports: service::ports_of(pair),
         }
     }
 }
@@ -319,12 +302,6 @@ fn of_edit(context: &RuleContext<'_, '_>) -> Vec<Finding> {
     add(context, &mut findings);
     object::add_findings(context, &mut findings);
     findings
-}
-
-/// Returns the ServiceAccounts of the workloads of a side, as subjects of bindings.
-fn used_accounts(side: &Side) -> HashSet<String> {
-    let pods = side.objects.iter().filter_map(|(id, o)| Some((id, pod_spec(&id.kind, o)?)));
-    pods.map(|(id, spec)| account_subject(id, spec)).collect()
 }
 
 /// Returns the ServiceAccount of the pods of an object, as a subject of bindings.
@@ -401,10 +378,7 @@ fn not_in<'j, 'o>(
 
 /// Returns a value for a sentence: in backticks, truncated, strings without quotes.
 pub(super) fn display_value(value: &Json) -> String {
-    let text = match value {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let text = read::plain_text(value);
     let mut shown: String = text.chars().take(80).collect();
     if shown.len() < text.len() {
         shown.push('…');

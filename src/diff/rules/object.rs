@@ -253,6 +253,7 @@ fn loss(id: &Identity) -> Option<(&'static Rule, String)> {
 fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
     let kind = &id.kind;
+    let is_foreign = !context.sides.known_kinds.contains(&(id.group.as_str(), id.kind.as_str()));
 
     // Most additions need no attention: these affect other objects, expose something, or need an
     // API that the cluster may not serve.
@@ -279,7 +280,7 @@ fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>)
         "PriorityClass" if new.get("globalDefault") == Some(&Json::Bool(true)) => {
             Some(found(&fields::DEFAULT_CLASS, "globalDefault: true"))
         }
-        _ if is_custom_kind(id) && context.sides.is_foreign_kind(id) => {
+        _ if is_custom_kind(id) && is_foreign => {
             let api = text(new, &["apiVersion"]);
             Some(found(&NEEDS_API, format!("the cluster must serve {kind} in {api}")))
         }

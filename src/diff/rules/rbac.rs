@@ -6,7 +6,7 @@
 mod grants;
 mod holdings;
 
-use super::lookup::Lookup;
+use super::lookup::{Lookup, Memo};
 use super::{RuleContext, Sides, found, listed, object, rules};
 use crate::identity::Pair;
 use crate::permissions::{READ, WRITE, in_words};
@@ -16,11 +16,10 @@ use grants::{EVERYTHING, Grant, Grants, grants_of, known_grants, role_grants};
 
 pub(in crate::rules) use grants::{Entries, entries};
 use indexmap::IndexMap;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub(in crate::rules) use holdings::{EffectivePermissions, SOME};
-use holdings::{Holder, Scope, bound, other_subjects, subject_name, subjects};
+use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {
     /// RBAC widened: privilege escalation.
@@ -112,9 +111,7 @@ impl<'s> Access<'s> {
         }
         let bindings = sides.after.subjects_of(&pair.id);
         let held = |(subject, scope): &(&str, Scope<'s>)| (sides.before.holder(subject), *scope);
-        // A renamed role was bound under its old name.
-        let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
-        let old_bindings = sides.before.subjects_of(old_id);
+        let old_bindings = sides.before.subjects_of(&pair.id);
         let holds = |(subject, scope): &(&str, Scope<'s>)| {
             ((*subject).to_owned(), sides.after.holder(subject), *scope, sides.is_used(subject))
         };
@@ -147,7 +144,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     // Bindings of the chart that name the role are followed; those of users are not.
     if object::renamed_from(context).is_some()
         && context.access.as_ref().is_some_and(|access| access.after.is_empty())
-        && context.old.root().is_some_and(|role| role.pointer("/rules/0").is_some())
+        && context.old.root.is_some_and(|role| role.pointer("/rules/0").is_some())
     {
         findings.push(found(&UNBOUND, "renamed, and the chart does not bind the old name"));
     }
@@ -160,7 +157,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let part = |object: &Lookup<'a>| -> Vec<Grant<'a>> {
         match context.steps().get(..2) {
             Some(rule) => object.at(rule).map(|rule| grants_of(rule, entries)),
-            None => object.root().map(|role| role_grants(role, entries)),
+            None => object.root.map(|role| role_grants(role, entries)),
         }
         .unwrap_or_default()
     };
@@ -331,7 +328,10 @@ fn summary(grants: &[&Grant<'_>]) -> String {
     let parts: Vec<String> = targets
         .into_iter()
         .map(|(verbs, targets)| {
-            let verbs = verb_phrase(&verbs);
+            let verbs = match verbs.contains(&"*") {
+                true => "do anything with".to_owned(),
+                false => listed(in_words(&verbs), 8),
+            };
             format!("{verbs} {}", listed(with_subresources(targets), 6))
         })
         .collect();
@@ -363,34 +363,32 @@ fn with_subresources(targets: Vec<String>) -> Vec<String> {
     resources.into_iter().map(text).collect()
 }
 
-/// Returns verbs as a phrase, in their order.
-fn verb_phrase(verbs: &[&str]) -> String {
-    if verbs.contains(&"*") {
-        return "do anything with".to_owned();
+/// Returns the subjects of the first side of a binding that an edit is about, and that the second does not
+/// have there.
+fn edited(context: &RuleContext<'_, '_>, sides: [(&Lookup<'_>, &Side); 2]) -> Vec<String> {
+    let all = |(binding, side): (&Lookup<'_>, &Side)| subjects(binding.root, &side.namespace);
+    let [here @ (binding, side), there] = sides;
+    match context.shape().as_slice() {
+        // Another role: all subjects gain it, or lose it.
+        [] | ["roleRef", ..] => all(here),
+        ["subjects"] => {
+            let known: HashSet<String> = all(there).into_iter().collect();
+            all(here).into_iter().filter(|subject| !known.contains(subject)).collect()
+        }
+        // A changed field of a subject makes it another subject.
+        ["subjects", "[]", ..] => {
+            let subject = context.steps().get(..2).and_then(|path| binding.at(path));
+            subject.map(|subject| subject_name(subject, &side.namespace)).into_iter().collect()
+        }
+        _ => Vec::new(),
     }
-    listed(in_words(verbs), 8)
 }
 
 /// Returns the finding for subjects that a binding did not have, or did not bind to the role.
 fn binding(context: &RuleContext<'_, '_>) -> Option<Finding> {
     let new = context.pair.new?;
-    let steps = context.steps();
-    let release = context.sides.new.namespace.as_str();
-    let came: Vec<String> = match (context.shape().as_slice(), &context.edit.new) {
-        ([], Some(new)) => subjects(new, release),
-        (["subjects"], Some(new)) => {
-            let old = (context.pair.old, context.sides.old.namespace.as_str());
-            other_subjects((new, release), old)
-        }
-        // Another role: all subjects gain it.
-        (["roleRef", ..], Some(_)) => subjects(new, release),
-        // A changed field of a subject makes it another subject.
-        (["subjects", "[]", ..], Some(_)) => {
-            let subject = steps.get(..2).and_then(|path| context.new.at(path));
-            subject.map(|subject| subject_name(subject, release)).into_iter().collect()
-        }
-        _ => return None,
-    };
+    let came =
+        edited(context, [(&context.new, context.sides.new), (&context.old, context.sides.old)]);
     let (role, scope) = bound(&context.pair.id, new)?;
     let sides = context.sides;
     let is_bound = |subject: &str| {
@@ -403,7 +401,10 @@ fn binding(context: &RuleContext<'_, '_>) -> Option<Finding> {
 
     let holders: BTreeSet<Holder> =
         fresh.iter().map(|subject| sides.before.holder(subject)).collect();
-    let (rule, change) = sides.gains.of(sides, &role, scope, holders)?;
+    // Bindings with many subjects ask the same question for each of them.
+    let grantees = (role, scope.map(str::to_owned), holders);
+    let gain = sides.gains.get(grantees, |(role, _, holders)| gain_of(sides, role, scope, holders));
+    let (rule, change) = gain?;
     Some(found(rule, format!("{} {change}", listed(&fresh, 2))))
 }
 
@@ -421,16 +422,7 @@ fn place(scope: Scope<'_>) -> String {
 fn unbound(context: &RuleContext<'_, '_>) -> Option<Finding> {
     let (old, old_id) = (context.pair.old?, context.pair.old_id.as_ref()?);
     let sides = context.sides;
-    let shape = context.shape();
-    let gone: Vec<String> = match (shape.as_slice(), &context.edit.old) {
-        ([] | ["roleRef", ..], Some(_)) => subjects(old, &sides.old.namespace),
-        (["subjects"], Some(list)) => {
-            let new = (context.pair.new, sides.new.namespace.as_str());
-            other_subjects((list, &sides.old.namespace), new)
-        }
-        (["subjects", "[]"], Some(subject)) => vec![subject_name(subject, &sides.old.namespace)],
-        _ => return None,
-    };
+    let gone = edited(context, [(&context.old, sides.old), (&context.new, sides.new)]);
     let (role, scope) = bound(old_id, old)?;
     if is_only_in(sides.old, sides.new, &role) {
         return None;
@@ -480,25 +472,8 @@ type Gain = Option<(&'static Rule, String)>;
 /// A role, the scope of its binding, and the holders of old permissions that it is bound to.
 type Grantees = (Identity, Option<String>, BTreeSet<Holder>);
 
-/// Cache of gains by binding. Thousands of bindings may share a role and holder.
-#[derive(Default)]
-pub(super) struct Gains(RefCell<HashMap<Grantees, Gain>>);
-
-impl Gains {
-    fn of(
-        &self,
-        sides: &Sides<'_>,
-        role: &Identity,
-        scope: Scope<'_>,
-        holders: BTreeSet<Holder>,
-    ) -> Gain {
-        // Bindings with many subjects ask the same question for each of them.
-        let key = (role.clone(), scope.map(str::to_owned), holders);
-        let mut known = self.0.borrow_mut();
-        let gain = known.entry(key);
-        gain.or_insert_with_key(|(.., holders)| gain_of(sides, role, scope, holders)).clone()
-    }
-}
+/// Gains by binding. Thousands of bindings may share a role and holder.
+pub(super) type Gains = Memo<Grantees, Gain>;
 
 /// Returns what holders gain from a role that is bound in a scope.
 fn gain_of(

@@ -80,9 +80,6 @@ impl References {
                 },
                 // Pods start without an optional object.
                 _ if is_true(value, &["optional"]) => {}
-                "secret" if value.get("secretName").is_some() => {
-                    self.add("Secret", here, text(value, &["secretName"]), from);
-                }
                 field => {
                     for (_, kind, name) in FIELDS.iter().filter(|(name, ..)| *name == field) {
                         let namespace = if *kind == "PriorityClass" { "" } else { here };
@@ -97,7 +94,7 @@ impl References {
 
 /// Fields with a reference to an object in the same namespace: the kind of the object, and the keys
 /// with its name.
-const FIELDS: [(&str, &str, &[&str]); 9] = [
+const FIELDS: [(&str, &str, &[&str]); 10] = [
     ("serviceAccountName", "ServiceAccount", &[]),
     ("configMapRef", "ConfigMap", &["name"]),
     ("configMapKeyRef", "ConfigMap", &["name"]),
@@ -105,6 +102,7 @@ const FIELDS: [(&str, &str, &[&str]); 9] = [
     ("secretRef", "Secret", &["name"]),
     ("secretKeyRef", "Secret", &["name"]),
     ("secret", "Secret", &["name"]),
+    ("secret", "Secret", &["secretName"]),
     ("persistentVolumeClaim", "PersistentVolumeClaim", &["claimName"]),
     ("priorityClassName", "PriorityClass", &[]),
 ];

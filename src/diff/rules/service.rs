@@ -65,25 +65,17 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 }
 
 /// Port numbers and protocols of a Service on both sides.
-#[derive(Default)]
-pub(super) struct Ports {
-    old: BTreeSet<(i64, String)>,
-    new: BTreeSet<(i64, String)>,
+pub(super) type Ports = [BTreeSet<(i64, String)>; 2];
+
+/// Returns the ports of a Service; empty for other kinds.
+pub(super) fn ports_of(pair: &Pair<'_>) -> Ports {
+    let service =
+        |object: Option<&'_ Json>| numbers(object.filter(|_| pair.id.kind == "Service")).collect();
+    [pair.old, pair.new].map(service)
 }
 
-impl Ports {
-    /// Returns the ports of a Service; empty for other kinds.
-    pub(super) fn of(pair: &Pair<'_>) -> Self {
-        if pair.id.kind != "Service" {
-            return Ports::default();
-        }
-        let set = |object| numbers(object).into_iter().collect();
-        Ports { old: set(pair.old), new: set(pair.new) }
-    }
-}
-
-fn numbers(service: Option<&Json>) -> Vec<(i64, String)> {
-    items(service, &["spec", "ports"]).iter().filter_map(number).collect()
+fn numbers(service: Option<&Json>) -> impl Iterator<Item = (i64, String)> {
+    items(service, &["spec", "ports"]).iter().filter_map(number)
 }
 
 fn number(port: &Json) -> Option<(i64, String)> {
@@ -98,20 +90,21 @@ fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
     if shape.last() == Some(&"[order]") {
         return None;
     }
+    let [old, new] = &context.ports;
     let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
     let missing = |object: &Lookup<'_>, others: &BTreeSet<(i64, String)>| {
         let mut ports: Vec<(i64, String)> = match context.steps().get(..3) {
             Some(path) => object.at(path).and_then(number).into_iter().collect(),
-            None => numbers(object.root()),
+            None => numbers(object.root).collect(),
         };
         ports.retain(|port| decides && !others.contains(port));
         let names: Vec<String> = ports.iter().map(|(n, p)| format!("{n}/{p}")).collect();
         (!names.is_empty()).then(|| listed(&names, 5))
     };
-    if let Some(gone) = missing(&context.old, &context.ports.new) {
+    if let Some(gone) = missing(&context.old, new) {
         return Some(found(&PORT, format!("port {gone} removed")));
     }
-    if let Some(came) = missing(&context.new, &context.ports.old) {
+    if let Some(came) = missing(&context.new, old) {
         return Some(found(&PORT_ADDED, format!("new port {came}")));
     }
     if shape.len() == 3 {

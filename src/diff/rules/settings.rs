@@ -9,7 +9,7 @@ use super::workload::{ARGS, ARGS_TUNED, delta};
 use super::{RuleContext, found, listed, missing, rules};
 use crate::chart::single_map;
 use crate::path::Step;
-use crate::read::{at, entries, items, letters};
+use crate::read::{at, entries, items, letters, plain_text};
 use crate::{Finding, tree};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
@@ -38,14 +38,6 @@ pub(super) struct Setting {
 impl Setting {
     pub(super) fn new(name: &str, value: &str) -> Self {
         Setting { name: name.to_owned(), value: value.to_owned() }
-    }
-
-    /// Returns the setting of a flag; one without a value is true.
-    fn of_flag(flag: &str) -> Self {
-        // Go's `flag` accepts one dash and two.
-        let text = flag.trim_start_matches('-');
-        let (name, value) = text.split_once('=').unwrap_or((text, "true"));
-        Setting::new(name, value)
     }
 
     /// Returns true if it sets the level or format of logs, in any spelling: `--zap-log-level`,
@@ -167,10 +159,13 @@ impl Arguments {
             // Only the program knows whether a flag has a value; a wrong guess is the same on both
             // sides.
             let value = items.next_if(|next| !text.contains('=') && !next.starts_with('-'));
-            arguments.flags.push(match value {
-                Some(value) => Setting::new(text.trim_start_matches('-'), &value),
-                None => Setting::of_flag(&text),
-            });
+            // Go's `flag` accepts one dash and two, and a flag without a value is true.
+            let flag = text.trim_start_matches('-');
+            let (name, value) = match &value {
+                Some(value) => (flag, value.as_str()),
+                None => flag.split_once('=').unwrap_or((flag, "true")),
+            };
+            arguments.flags.push(Setting::new(name, value));
         }
         arguments
     }
@@ -183,10 +178,6 @@ impl Arguments {
         }
         values
     }
-}
-
-fn plain_text(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns true if an added, removed or changed environment variable is no setting of the program:

@@ -1,6 +1,6 @@
 //! Rules on admission webhooks.
 
-use super::lookup::Lookup;
+use super::lookup::{Lookup, Memo};
 use super::representatives::Representatives;
 use super::{RuleContext, display_value, found, listed, rules};
 use crate::Finding;
@@ -8,8 +8,7 @@ use crate::identity::Pair;
 use crate::path::Step;
 use crate::read::{self, items, text};
 use serde_json::{Value as Json, json};
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 rules! {
@@ -113,9 +112,6 @@ fn webhooks(value: Option<&Json>) -> &[Json] {
 /// A kind of request that matches a webhook rule: group, version, resource, operation, scope.
 type Request<'j> = [&'j str; 5];
 
-/// Index of the resource in a request.
-const RESOURCE: usize = 2;
-
 /// The lists of a rule, in the order of [`Entries`].
 const LISTS: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
 
@@ -191,7 +187,7 @@ impl<'j> Intercepted<'j> {
         // `pods/*` matches all subresources of pods, `*/*` all of all, and `*` no subresource.
         let parents = resource.match_indices('/').map(|(at, _)| format!("{}/*", &resource[..at]));
         let parents: Vec<String> = parents.chain(["*/*".to_owned()]).collect();
-        let resources = [Some(resource), any(RESOURCE)];
+        let resources = [Some(resource), any(2)];
         let resources =
             || resources.into_iter().flatten().chain(parents.iter().map(String::as_str));
         let either = |part: usize, text| [Some(text), any(part)].into_iter().flatten();
@@ -209,38 +205,34 @@ impl<'j> Intercepted<'j> {
     }
 }
 
-/// Cache for the webhooks of one configuration, which several edits share. Keys are addresses of
-/// webhooks of the old side, which are stable while the side is borrowed.
+/// Facts about the webhooks of one configuration, which its edits share.
 pub(super) struct Webhooks<'j> {
     entries: Entries<'j>,
-    intercepted: RefCell<HashMap<*const Json, Rc<Intercepted<'j>>>>,
+    intercepted: Memo<*const Json, Rc<Intercepted<'j>>>,
     /// Removed selector parts by field.
-    lost: RefCell<HashMap<(*const Json, String), Option<String>>>,
+    lost: Memo<(*const Json, String), Option<String>>,
 }
 
 impl<'j> Webhooks<'j> {
     /// Returns the cache for a pair of configurations.
     pub(super) fn of(pair: &Pair<'j>) -> Self {
-        let (intercepted, lost) = (RefCell::default(), RefCell::default());
+        let (intercepted, lost) = (Memo::default(), Memo::default());
         Webhooks { entries: entries([pair.old, pair.new]), intercepted, lost }
     }
 
     fn intercepted(&self, webhook: &'j Json) -> Rc<Intercepted<'j>> {
-        let mut all = self.intercepted.borrow_mut();
-        let entry = all.entry(std::ptr::from_ref(webhook));
-        Rc::clone(entry.or_insert_with(|| Rc::new(Intercepted::by(webhook, &self.entries))))
+        let by = || Rc::new(Intercepted::by(webhook, &self.entries));
+        self.intercepted.get(std::ptr::from_ref(webhook), |_| by())
     }
 
     /// Returns the field of a selector with the parts that the webhook `after` does not have.
     fn lost(&self, before: &Json, after: &Json, field: &str) -> Option<String> {
-        let lost = || {
+        self.lost.get((std::ptr::from_ref(before), field.to_owned()), |_| {
             let new: HashSet<String> = selector_parts(after.get(field)).into_iter().collect();
             let old = selector_parts(before.get(field)).into_iter();
             let gone: Vec<String> = old.filter(|part| !new.contains(part)).collect();
             (!gone.is_empty()).then(|| format!("`{field}`: {}", listed(&gone, 3)))
-        };
-        let mut known = self.lost.borrow_mut();
-        known.entry((std::ptr::from_ref(before), field.to_owned())).or_insert_with(lost).clone()
+        })
     }
 }
 

@@ -272,7 +272,7 @@ fn volume(context: &RuleContext<'_, '_>, template: &[&str]) -> Finding {
                 Some(Identity::new(kind, "", &context.pair.id.namespace, name))
             };
             let renamed = id(old).zip(id(new));
-            renamed.is_some_and(|(old, new)| context.sides.is_renamed(&old, &new))
+            renamed.is_some_and(|(old, new)| context.sides.renamed.get(&old) == Some(&&new))
         };
         let named = [("ConfigMap", ["configMap", "name"]), ("Secret", ["secret", "secretName"])];
         source(old) != source(new) && !named.into_iter().any(follows)

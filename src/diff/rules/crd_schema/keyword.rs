@@ -2,7 +2,7 @@
 
 use super::combination::parts;
 use super::location::SchemaLocation;
-use super::texts::{self, Texts};
+use super::texts::{Texts, compare};
 use super::{
     CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
@@ -11,7 +11,7 @@ use super::{
 use crate::names::NAMES;
 use crate::overlay;
 use crate::path::Step;
-use crate::read::{at, is_true, texts};
+use crate::read::{at, entries, is_true, items, texts};
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use crate::{Class, Finding, Rule};
 use serde_json::{Value as Json, json};
@@ -87,9 +87,8 @@ fn value<'a>(keyword: &str, schema: &'a Json) -> Option<Cow<'a, Json>> {
     match keyword {
         "anyOf" if *value == types => None,
         "allOf" if value[0] == json!({ "anyOf": types }) => {
-            let rest = value.as_array().into_iter().flatten().skip(1);
-            let rest: Vec<Json> = rest.cloned().collect();
-            (!rest.is_empty()).then_some(Cow::Owned(Json::Array(rest)))
+            let rest = items(value, &[]).get(1..).filter(|rest| !rest.is_empty());
+            rest.map(|rest| Cow::Owned(rest.into()))
         }
         _ => Some(Cow::Borrowed(value)),
     }
@@ -158,8 +157,9 @@ impl KeywordChange<'_> {
             "x-kubernetes-validations" => (&VALIDATION, self.change()),
             // A new type comes with its keys.
             "x-kubernetes-list-map-keys" => {
+                let [old, new] = [self.old, self.new].map(list_keys);
                 let of_type = verdict(LIST_KIND, self.before, self.after, self.is_part);
-                of_type.unwrap_or_else(|| self.of_list_keys())
+                of_type.unwrap_or((&LIST_KEYS, format!("list map keys {old} → {new}")))
             }
             LIST_KIND | "x-kubernetes-map-type" => self.of_list_type(),
             _ => self.unclassified(),
@@ -179,12 +179,12 @@ impl KeywordChange<'_> {
             "exclusiveMinimum",
             "exclusiveMaximum",
         ];
-        let values = self.before.get("enum").map(all).unwrap_or_default();
+        let values = items(self.before, &["enum"]);
         (COMBINATIONS.contains(&self.keyword) || EVALUATED.contains(&self.keyword))
             && !values.is_empty()
             && values
                 .iter()
-                .all(|value| overlay::refused(&self.after.into(), &(*value).into()).is_empty())
+                .all(|value| overlay::refused(&self.after.into(), &value.into()).is_empty())
     }
 
     /// Returns the change of the value as text.
@@ -232,14 +232,14 @@ impl KeywordChange<'_> {
 
     fn of_enum(&self) -> Verdict {
         match (self.old, self.new) {
-            (None, Some(new)) => (&ENUM, format!("only {} allowed now", values(&all(new)))),
+            (None, Some(new)) => (&ENUM, format!("only {} allowed now", values(items(new, &[])))),
             (Some(_), None) => (&LOOSENED, "enum removed".to_owned()),
             (Some(old), Some(new)) => {
                 let gone = not_in(old, new);
                 if gone.is_empty() {
-                    return (&LOOSENED, format!("new {}", counted("value", &not_in(new, old))));
+                    return (&LOOSENED, format!("new {}", counted("value", not_in(new, old))));
                 }
-                (&ENUM, format!("{} no longer allowed", counted("value", &gone)))
+                (&ENUM, format!("{} no longer allowed", counted("value", gone)))
             }
             (None, None) => self.unclassified(),
         }
@@ -256,10 +256,10 @@ impl KeywordChange<'_> {
         };
         let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
         if !bare.is_empty() {
-            return (&REQUIRED, format!("{} now required", counted("field", &bare)));
+            return (&REQUIRED, format!("{} now required", counted("field", bare)));
         }
         if !filled.is_empty() {
-            let fields = counted("field", &filled);
+            let fields = counted("field", filled);
             return (&DEFAULT_ADDED, format!("{fields} now required, with a default"));
         }
         (&LOOSENED, "fewer required fields".to_owned())
@@ -267,7 +267,10 @@ impl KeywordChange<'_> {
 
     fn of_bound(&self) -> Verdict {
         // A pattern may say the same.
-        let is_implied = || self.keyword.ends_with("Length") && self.texts() == Texts::StayAllowed;
+        let is_implied = || {
+            self.keyword.ends_with("Length")
+                && compare(self.before, self.after) == Texts::StayAllowed
+        };
         let is_narrower = self.is_narrower(self.keyword) && !is_implied();
         (if is_narrower { &RANGE } else { &LOOSENED }, self.change())
     }
@@ -286,6 +289,7 @@ impl KeywordChange<'_> {
 
     /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
     fn of_factor(&self) -> Verdict {
+        let number = |value: Option<&Json>| value.and_then(Json::as_f64);
         let looser = match (number(self.old), number(self.new)) {
             (_, None) => true,
             (None, Some(_)) => false,
@@ -304,7 +308,7 @@ impl KeywordChange<'_> {
         let is_new = self.old.is_none();
         let change = if is_new { "new pattern" } else { "pattern changed to" };
         let change = format!("{change} {new}");
-        match self.texts() {
+        match compare(self.before, self.after) {
             Texts::StayAllowed => {
                 (&LOOSENED, format!("{change}, which allows all that was allowed"))
             }
@@ -318,11 +322,6 @@ impl KeywordChange<'_> {
             }
             Texts::Unknown => (if is_new { &PATTERN } else { &PATTERN_CHANGED }, change),
         }
-    }
-
-    /// Compares the texts that both schemas allow.
-    fn texts(&self) -> Texts {
-        texts::compare(self.before, self.after)
     }
 
     fn of_format(&self) -> Option<Verdict> {
@@ -354,9 +353,8 @@ impl KeywordChange<'_> {
         let others = self.after.get("additionalProperties").filter(|others| others.is_object());
         if let (Some(old), None, Some(others)) = (self.old, self.new, others) {
             let replaced = "properties replaced by additionalProperties";
-            return match properties(old)
-                .all(|(_, schema)| stays_valid(schema, others, self.is_part))
-            {
+            let fits = |(_, schema): (_, &Json)| stays_valid(schema, others, self.is_part);
+            return match entries(old, &[]).all(fits) {
                 true => (&LOOSENED, format!("{replaced}, all values stay valid")),
                 false => (&PROPERTY_REMOVED, format!("{replaced}, which may refuse or prune them")),
             };
@@ -397,13 +395,8 @@ impl KeywordChange<'_> {
                 .map_or(self.is_free(self.after), |new| stays_valid(schema, new, self.is_part))
         };
         // Unknown fields that were preserved are validated where the schema gets them.
-        let came = properties(new).any(|(name, _)| old.get(name).is_none());
-        properties(old).all(is_kept) && !(came && self.is_free(self.before))
-    }
-
-    fn of_list_keys(&self) -> Verdict {
-        let (old, new) = (list_keys(self.old), list_keys(self.new));
-        (&LIST_KEYS, format!("list map keys {old} → {new}"))
+        let came = entries(new, &[]).any(|(name, _)| old.get(name).is_none());
+        entries(old, &[]).all(is_kept) && !(came && self.is_free(self.before))
     }
 
     fn of_list_type(&self) -> Verdict {
@@ -423,17 +416,13 @@ impl KeywordChange<'_> {
 
 /// Returns the keys of a list of type map.
 fn list_keys(keys: Option<&Json>) -> String {
-    keys.map_or("none".to_owned(), |keys| values(&all(keys)))
-}
-
-fn properties(value: &Json) -> impl Iterator<Item = (&String, &Json)> {
-    value.as_object().into_iter().flatten()
+    keys.map_or("none".to_owned(), |keys| values(items(keys, &[])))
 }
 
 /// Returns a bound so that one that allows less is larger: the number, negative for a maximum, and true
 /// if it is excluded. Of integers, the last one that is allowed.
 fn strictness(schema: &Json, keyword: &str) -> Option<(f64, bool)> {
-    let bound = number(schema.get(keyword))?;
+    let bound = schema.get(keyword)?.as_f64()?;
     let bound = if keyword.starts_with("max") { -bound } else { bound };
     let is_excluded = is_true(schema, &[&format!("exclusiveM{}", &keyword[1..])]);
     Some(match (schema.get("type") == Some(&json!("integer")), is_excluded) {
@@ -443,14 +432,9 @@ fn strictness(schema: &Json, keyword: &str) -> Option<(f64, bool)> {
     })
 }
 
-fn number(value: Option<&Json>) -> Option<f64> {
-    value.and_then(Json::as_f64)
-}
-
 /// Returns true if a schema has CEL rules, which are not evaluated.
 fn has_rules(schema: &Json) -> bool {
-    let rules = schema.get("x-kubernetes-validations").and_then(Json::as_array);
-    rules.is_some_and(|rules| !rules.is_empty())
+    !items(schema, &["x-kubernetes-validations"]).is_empty()
 }
 
 fn is_validated(format: &str) -> bool {
@@ -470,10 +454,10 @@ fn is_combined(context: &RuleContext<'_, '_>, field: &[Step]) -> bool {
 fn is_partly_checked(schema: &Json) -> bool {
     let format = schema.get("format").and_then(Json::as_str);
     let below = ["items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
-    let properties = schema.get("properties").and_then(Json::as_object);
+    let properties = entries(schema, &["properties"]).map(|(_, property)| property);
     has_rules(schema)
         || format.is_some_and(is_validated)
-        || below.chain(properties.into_iter().flat_map(|map| map.values())).any(is_partly_checked)
+        || below.chain(properties).any(is_partly_checked)
 }
 
 /// Returns true if a schema preserves unknown fields.
@@ -481,16 +465,12 @@ fn is_free(schema: &Json) -> bool {
     is_true(schema, &["x-kubernetes-preserve-unknown-fields"])
 }
 
-fn all(list: &Json) -> Vec<&Json> {
-    list.as_array().into_iter().flatten().collect()
-}
-
 /// Returns the values with a noun in the right number: `value X`, `values X and Y`.
-fn counted(noun: &str, list: &[&Json]) -> String {
+fn counted(noun: &str, list: Vec<&Json>) -> String {
     let plural = if list.len() == 1 { "" } else { "s" };
     format!("{noun}{plural} {}", values(list))
 }
 
-fn values(values: &[&Json]) -> String {
-    listed(values.iter().map(|value| display_value(value)), 6)
+fn values<'j>(values: impl IntoIterator<Item = &'j Json>) -> String {
+    listed(values.into_iter().map(display_value), 6)
 }

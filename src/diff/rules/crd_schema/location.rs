@@ -1,5 +1,6 @@
 //! Locations in the schema of a CRD: a path of an edit comes in, a field and a keyword go out.
 
+use crate::group::SchemaField;
 use crate::path::{Path, Step};
 
 /// Number of steps of `.spec.versions[v].schema.openAPIV3Schema`.
@@ -74,15 +75,15 @@ pub(super) fn locate(steps: &[Step]) -> SchemaLocation {
     location
 }
 
-/// Returns the version and the field of a path in the schema of a CRD, `None` for other paths.
-pub(crate) fn schema_field(path: &Path) -> Option<(String, String)> {
+/// Returns the field of a path in the schema of a CRD, `None` for other paths.
+pub(crate) fn schema_field(path: &Path) -> Option<SchemaField> {
     let steps = path.steps();
     let is_key =
         |at: usize, name: &str| matches!(steps.get(at), Some(Step::Key(key)) if key == name);
     if !(is_key(1, "versions") && is_key(3, "schema")) || steps.len() < START {
         return None;
     }
-    Some((steps.get(2)?.label(), locate(steps).field))
+    Some(SchemaField { version: steps.get(2)?.label(), field: locate(steps).field })
 }
 
 #[cfg(test)]
@@ -99,7 +100,8 @@ mod tests {
             schema_field(&Path(keys.iter().enumerate().map(step).collect()))
         };
         let root = ["spec", "versions", "v1", "schema", "openAPIV3Schema"];
-        let found = |field: &str| Some(("v1".to_owned(), field.to_owned()));
+        let found =
+            |field: &str| Some(SchemaField { version: "v1".to_owned(), field: field.to_owned() });
         assert_eq!(field(&root), found(""));
         assert_eq!(field(&[&root[..], &["properties", "a", "type"]].concat()), found("a"));
         assert_eq!(field(&[&root[..], &["properties", "a"]].concat()), found("a"));

@@ -1,6 +1,6 @@
 //! Rules on `x-kubernetes-validations`: CEL rules of a schema.
 
-use super::super::lookup::Lookup;
+use super::super::lookup::{Lookup, Memo};
 use super::keyword::Verdict;
 use super::location::START;
 use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
@@ -8,8 +8,7 @@ use crate::path::Step;
 use crate::read::items;
 use crate::rules::{RuleContext, display_value, listed};
 use serde_json::Value as Json;
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Returns the verdict on an edit of `x-kubernetes-validations`.
@@ -31,7 +30,11 @@ pub(super) fn verdict(context: &RuleContext<'_, '_>, at: usize) -> Option<Verdic
     };
     // Also items are compared with the whole list: their key is the text of the rule, and a blank
     // makes another one.
-    let old = context.old.at(list).map(|list| context.old_rules.of(list)).unwrap_or_default();
+    let of_list = |list: &Json| {
+        let old = || Rc::new(rules(items(list, &[])).map(without_blanks).collect());
+        context.old_rules.get(std::ptr::from_ref(list), |_| old())
+    };
+    let old = context.old.at(list).map(of_list).unwrap_or_default();
     came.retain(|rule| !old.contains(&without_blanks(rule)));
     if came.is_empty() {
         let reason = match (&context.edit.old, &context.edit.new) {
@@ -65,17 +68,8 @@ fn rules(validations: &[Json]) -> impl Iterator<Item = &str> {
     validations.iter().filter_map(|validation| validation.get("rule")?.as_str())
 }
 
-/// The rules of lists of validations of the old side, without blanks, by the address of the list, which
-/// is stable while the side is borrowed: thousands of edits may share a list.
-#[derive(Default)]
-pub(in crate::rules) struct OldRules(RefCell<HashMap<*const Json, Rc<HashSet<String>>>>);
-
-impl OldRules {
-    fn of(&self, list: &Json) -> Rc<HashSet<String>> {
-        let of_list = || Rc::new(rules(items(list, &[])).map(without_blanks).collect());
-        Rc::clone(self.0.borrow_mut().entry(std::ptr::from_ref(list)).or_insert_with(of_list))
-    }
-}
+/// The rules of lists of validations of the old side, without blanks.
+pub(in crate::rules) type OldRules = Memo<*const Json, Rc<HashSet<String>>>;
 
 /// Returns a CEL rule without the blanks that do not count: those outside of strings, except between
 /// words, where one is enough.

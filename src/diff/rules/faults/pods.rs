@@ -14,7 +14,7 @@ use crate::rules::settings::{Arguments, Setting, of_line};
 use crate::rules::{account_subject, is_hook};
 use crate::{Identity, Rule, Side};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// The pods of a workload.
 pub(super) struct Pod<'a> {
@@ -345,17 +345,13 @@ fn user(pod: &Pod<'_>, container: &Json) -> Option<Fault> {
 pub(super) fn lost_apis(
     new: &Side,
     pairs: &[Pair<'_>],
-    before: &EffectivePermissions<'_>,
-    after: &EffectivePermissions<'_>,
+    [before, after]: [&EffectivePermissions<'_>; 2],
+    accounts: &HashSet<String>,
 ) -> Vec<Fault> {
     let resource =
         |(_, crd)| (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "plural"]));
     let is_named = |(_, plural): &(&str, &str)| !plural.is_empty();
     let resources: Vec<(&str, &str)> = new.crds().map(resource).filter(is_named).collect();
-    let subject = |(id, object): (&Identity, &Json)| {
-        Some(account_subject(id, pod_spec(&id.kind, Some(object))?))
-    };
-    let readers: BTreeSet<String> = new.objects.iter().filter_map(subject).collect();
     // Workloads with the same ServiceAccounts have the same faults.
     let mut known: BTreeMap<(String, String), Vec<&(&str, &str)>> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -377,7 +373,7 @@ pub(super) fn lost_apis(
             // An operator that could read anything need not read what another one of the chart reads.
             let is_of_another = |api: &(&str, &str)| {
                 lists(before, had, &(api.0, SOME))
-                    && readers.iter().any(|account| lists(after, after.holder(account), api))
+                    && accounts.iter().any(|account| lists(after, after.holder(account), api))
             };
             let lost = |api: &&(&str, &str)| {
                 lists(before, had, api) && !lists(after, has, api) && !is_of_another(api)

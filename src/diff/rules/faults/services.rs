@@ -10,7 +10,13 @@ use std::collections::HashMap;
 /// Returns the faults of all Services of a side, and of the webhooks, conversions and APIs behind
 /// them.
 pub(super) fn faults(side: &Side, pods: &[Pod<'_>]) -> Vec<Fault> {
-    let index = PodsByLabel::of(pods);
+    let mut index = PodsByLabel::new();
+    for pod in pods {
+        for (key, value) in entries(pod.labels, &[]) {
+            index.entry(label(key, value)).or_default().push(pod);
+        }
+    }
+
     let mut faults = Vec::new();
 
     for (id, object) in &side.objects {
@@ -39,38 +45,7 @@ pub(super) fn faults(side: &Side, pods: &[Pod<'_>]) -> Vec<Fault> {
 }
 
 /// Pods by one of their labels, so that thousands of Services do not look at all pods each.
-struct PodsByLabel<'p, 'a>(HashMap<String, Vec<&'p Pod<'a>>>);
-
-impl<'p, 'a> PodsByLabel<'p, 'a> {
-    fn of(pods: &'p [Pod<'a>]) -> Self {
-        let mut index: HashMap<String, Vec<&Pod<'_>>> = HashMap::new();
-        for pod in pods {
-            for (key, value) in entries(pod.labels, &[]) {
-                index.entry(label(key, value)).or_default().push(pod);
-            }
-        }
-        PodsByLabel(index)
-    }
-
-    /// Returns the pods in a namespace that have all labels of a selector.
-    fn selected(
-        &self,
-        namespace: &str,
-        selector: &serde_json::Map<String, Json>,
-    ) -> Vec<&'p Pod<'a>> {
-        let rarest = selector.iter().map(|(key, value)| {
-            self.0.get(&label(key, value)).map(Vec::as_slice).unwrap_or_default()
-        });
-        let rarest = rarest.min_by_key(|pods| pods.len()).unwrap_or_default();
-        let has_all = |pod: &&&Pod<'_>| {
-            pod.id.namespace == namespace
-                && selector.iter().all(|(key, value)| {
-                    pod.labels.and_then(|labels| labels.get(key)) == Some(value)
-                })
-        };
-        rarest.iter().filter(has_all).copied().collect()
-    }
-}
+type PodsByLabel<'p, 'a> = HashMap<String, Vec<&'p Pod<'a>>>;
 
 fn label(key: &str, value: &Json) -> String {
     format!("{key}={}", value.as_str().unwrap_or_default())
@@ -79,7 +54,14 @@ fn label(key: &str, value: &Json) -> String {
 fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &mut Vec<Fault>) {
     let selector = at(service, &["spec", "selector"]).and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return };
-    let pods = index.selected(&id.namespace, selector);
+    let with_label = |(key, value): (&String, &Json)| index.get(&label(key, value));
+    let rarest = selector.iter().map(|entry| with_label(entry).map_or(&[][..], Vec::as_slice));
+    let rarest = rarest.min_by_key(|pods| pods.len()).unwrap_or_default();
+    let has_all = |pod: &&&Pod<'_>| {
+        pod.id.namespace == id.namespace
+            && selector.iter().all(|(key, value)| at(pod.labels, &[key]) == Some(value))
+    };
+    let pods: Vec<&Pod<'_>> = rarest.iter().filter(has_all).copied().collect();
     if pods.is_empty() {
         let text = "spec.selector: no pods of the chart have these labels".to_owned();
         faults.push(Fault::new(id, &SELECTS_NONE, text, keys(&["spec", "selector"])));

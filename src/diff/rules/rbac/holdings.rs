@@ -43,19 +43,8 @@ fn groups(subject: &str, release: &str) -> Vec<String> {
     of_namespace.into_iter().chain(wider).collect()
 }
 
-pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
+pub(super) fn subjects<'j>(binding: impl Into<Option<&'j Json>>, release: &str) -> Vec<String> {
     items(binding, &["subjects"]).iter().map(|subject| subject_name(subject, release)).collect()
-}
-
-/// Returns the subjects of a list that a binding on the other side does not have.
-pub(super) fn other_subjects(
-    (list, release): (&Json, &str),
-    (binding, other_release): (Option<&Json>, &str),
-) -> Vec<String> {
-    let known = binding.map(|binding| subjects(binding, other_release)).unwrap_or_default();
-    let known: HashSet<String> = known.into_iter().collect();
-    let all = items(list, &[]).iter().map(|subject| subject_name(subject, release));
-    all.filter(|subject| !known.contains(subject)).collect()
 }
 
 /// Returns the role and the scope of a binding.
@@ -113,9 +102,8 @@ pub(in crate::rules) struct EffectivePermissions<'a> {
     release: &'a str,
     wildcards: Wildcards,
     entries: Rc<Entries<'a>>,
+    /// Subjects by role, under their new names.
     bindings: Bindings<'a>,
-    /// Bound roles by subject and scope, under their new names.
-    bound: BTreeSet<(String, Scope<'a>, Identity)>,
 }
 
 impl<'a> EffectivePermissions<'a> {
@@ -125,16 +113,16 @@ impl<'a> EffectivePermissions<'a> {
         renamed: &Renamed<'_>,
         entries: &Rc<Entries<'a>>,
     ) -> Self {
-        let bindings = bindings(side, renamed);
+        let own = bindings(side, renamed);
         let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
-        let mut bound = BTreeSet::new();
-        for (number, (role, subjects)) in bindings.iter().enumerate() {
-            let role = renamed.get(role).copied().unwrap_or(role);
+        let mut bindings = Bindings::new();
+        for (number, (role, subjects)) in own.iter().enumerate() {
             for (subject, scope) in subjects {
                 let scopes = roles.entry(subject.clone()).or_default();
                 scopes.entry(*scope).or_default().insert(number);
-                bound.insert((subject.clone(), *scope, role.clone()));
             }
+            let role = renamed.get(role).copied().unwrap_or(role);
+            bindings.entry(role.clone()).or_default().extend(subjects.iter().cloned());
         }
 
         let is_group = |(subject, _): &(&String, _)| subject.starts_with("Group/system:");
@@ -157,10 +145,9 @@ impl<'a> EffectivePermissions<'a> {
             wildcards: Wildcards::default(),
             entries: Rc::clone(entries),
             bindings,
-            bound,
         };
         permissions.add_subjects(roles);
-        permissions.add_grants(side);
+        permissions.add_grants(side, own.keys());
         permissions
     }
 
@@ -176,9 +163,9 @@ impl<'a> EffectivePermissions<'a> {
         }
     }
 
-    fn add_grants(&mut self, side: &'a Side) {
+    fn add_grants<'i>(&mut self, side: &'a Side, bound: impl Iterator<Item = &'i Identity>) {
         let mut unknown = BTreeSet::new();
-        for (number, role) in self.bindings.keys().enumerate() {
+        for (number, role) in bound.enumerate() {
             let known = known_grants(side, role, &self.entries);
             if known.is_none() && !DELEGATION.contains(&role.name.as_str()) {
                 unknown.insert(number);
@@ -224,7 +211,8 @@ impl<'a> EffectivePermissions<'a> {
 
     /// Returns true if a role is bound to a subject in a scope.
     pub(super) fn is_bound(&self, subject: &str, scope: Scope<'a>, role: &Identity) -> bool {
-        self.bound.contains(&(subject.to_owned(), scope, role.clone()))
+        let subjects = self.bindings.get(role);
+        subjects.is_some_and(|subjects| subjects.contains(&(subject.to_owned(), scope)))
     }
 
     /// Returns true if a holder has a permission in a scope or in all namespaces.

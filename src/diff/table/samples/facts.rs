@@ -154,6 +154,16 @@ pub(super) fn chart_values() -> Vec<Sample> {
                 ),
             ],
         ),
+        pair(
+            "a schema that is part of itself twice",
+            ["integer", "string"].map(|kind| {
+                let of = json!({"$ref": "#/definitions/node"});
+                let node = json!({"type": "object", "properties":
+                    {"left": of, "right": of, "size": {"type": kind}}});
+                let schema = json!({"properties": {"a": of}, "definitions": {"node": node}});
+                with_schema(schema, json!({}))
+            }),
+        ),
         schemas(
             "a condition",
             json!({"type": "object"}),

@@ -1,1 +1,0 @@
-#![allow(clippy::expect_used, reason = "a test")]
