@@ -163,16 +163,11 @@ impl ClusterServiceVersion {
         }
     }
 
-    /// Returns the ClusterServiceVersions that upgrades to this one skip, from `spec.skips`.
-    pub fn skips(&self) -> Vec<&str> {
-        texts(self.object.at(&["spec", "skips"])).collect()
-    }
-
     /// Returns the edges that lead to this version, as it states them itself.
     pub fn edges(&self) -> UpgradeEdges {
         UpgradeEdges {
             replaces: self.spec_text("replaces").to_owned(),
-            skips: self.skips().into_iter().map(str::to_owned).collect(),
+            skips: texts(self.object.at(&["spec", "skips"])).map(str::to_owned).collect(),
             skip_range: self.annotation("olm.skipRange").unwrap_or_default().to_owned(),
         }
     }
