@@ -59,14 +59,13 @@ pub fn lower(
     let objects = &mut unit.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
     objects.extend(rbac::permissions(bundle, &shipped, chart, &targets));
-    objects.extend(rbac::cluster_permissions(bundle, &shipped, chart));
     if config.operator.aggregate_roles == Some(true) {
         objects.extend(aggregate::roles(bundle, &crds));
     }
 
     deployment::report_operator_condition(bundle, diagnostics);
     for entry in &bundle.csv.deployments {
-        let server = servers.iter().find(|server| server.deployment.name == entry.name);
+        let server = webhook_server::of_deployment(&servers, &entry.name);
         let mut deployment = deployment::deployment(bundle, entry, &targets, server);
         // After the certificates, as OLM: the user's volumes replace the generated ones.
         overrides::apply(&config.pods, &mut deployment);

@@ -129,16 +129,10 @@ const RELEASE: &str = "=";
 fn joined(namespaces: &[Value]) -> Value {
     let names = namespaces.iter().map(|namespace| namespace.as_str().unwrap_or(RELEASE));
     let names = join(names, ",");
-    let mut parts = Vec::new();
-    for (index, text) in names.split(RELEASE).enumerate() {
-        parts.extend((index > 0).then_some(Part::ReleaseNamespace));
-        parts.extend((!text.is_empty()).then(|| Part::Text(text.to_owned())));
-    }
-
-    match parts.as_slice() {
-        // Without the release namespace the list is known now, and stays plain text in the chart.
-        [] | [Part::Text(_)] => Value::Text(names),
-        _ => Value::Expr(Expr::Concat(parts)),
+    match names.contains(RELEASE) {
+        true => Value::Expr(Expr::Concat(Part::around_namespace(names.split(RELEASE)))),
+        // The list is known now, and stays plain text in the chart.
+        false => Value::Text(names),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, join, listed, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, join, listed, suggest};
 use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
@@ -48,7 +48,9 @@ pub fn filter(
     }
 
     let programs: Vec<usize> = (0..filters.len()).collect();
-    let mut questions: Vec<Question> = filters.iter().map(|filter| Question::new(filter)).collect();
+    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
+    let mut hits = vec![0; filters.len()];
+    let mut failures = vec![Vec::new(); filters.len()];
     let mut fates = Vec::with_capacity(objects.len());
     for object in &objects {
         let answers = match session.conditions(&programs, &Input::new(object, release)) {
@@ -59,17 +61,20 @@ pub fn filter(
                 return None;
             }
         };
-        let answers: Vec<bool> = questions
-            .iter_mut()
-            .zip(answers)
-            .map(|(question, answer)| question.note(object, answer))
-            .collect();
-        fates.push(Fate::of(&answers, include.len()));
+        let answers = answers.into_iter().zip(hits.iter_mut().zip(&mut failures));
+        let answers = answers.map(|(answer, (hits, failures))| {
+            let matches = answer.unwrap_or_else(|failure| {
+                failures.push((object, failure));
+                false
+            });
+            *hits += usize::from(matches);
+            matches
+        });
+        fates.push(Fate::of(&answers.collect::<Vec<_>>(), include.len()));
     }
 
-    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
-    let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
-    diagnostics.extend(questions.into_iter().filter_map(Question::failure));
+    let failed = filters.iter().zip(&failures);
+    diagnostics.extend(failed.filter_map(|(filter, failures)| failure(filter, failures)));
     // A filter that fails has removed nothing for a reason.
     if !diagnostics.has_errors_since(start) {
         report_losses(&objects, &fates, &filters, diagnostics);
@@ -192,43 +197,14 @@ pub fn unused_filters<'a>(
     }));
 }
 
-/// A filter and its failures.
-struct Question<'f> {
-    filter: &'f Filter,
-    hits: usize,
-    /// The objects that it fails on, as the diagnostic has them: label, place and reason.
-    failures: Vec<(String, Place, Failure)>,
-}
-
-impl<'f> Question<'f> {
-    fn new(filter: &'f Filter) -> Self {
-        Question { filter, hits: 0, failures: Vec::new() }
-    }
-
-    /// Records the result for an object; a failure counts as false.
-    fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
-        match answer {
-            Ok(answer) => {
-                self.hits += usize::from(answer);
-                answer
-            }
-            Err(failure) => {
-                self.failures.push((object.label(), object.place(), failure));
-                false
-            }
-        }
-    }
-
-    /// Returns a diagnostic if the filter failed.
-    fn failure(self) -> Option<Diagnostic> {
-        let names = listed(self.failures.iter().map(|(label, ..)| label), NAMED);
-        let (_, _, first) = self.failures.first()?;
-        let failure = self.filter.failed(&names, first);
-        let related = self.failures.into_iter().take(NAMED);
-        Some(related.fold(failure, |failure, (_, place, reason)| {
-            failure.related(place, reason.to_string())
-        }))
-    }
+/// Returns a diagnostic if a filter failed on objects.
+fn failure(filter: &Filter, failures: &[(&Object, Failure)]) -> Option<Diagnostic> {
+    let names = listed(failures.iter().map(|(object, _)| object.label()), NAMED);
+    let (_, first) = failures.first()?;
+    let related = failures.iter().take(NAMED);
+    Some(related.fold(filter.failed(&names, first), |failure, (object, reason)| {
+        failure.related(object.place(), reason.to_string())
+    }))
 }
 
 #[cfg(test)]
