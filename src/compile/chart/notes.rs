@@ -1,8 +1,8 @@
 //! NOTES.txt, which `helm install` prints.
 
-use super::{DocumentedChart, Part, gates, steps};
+use super::{DocumentedChart, Part, gates};
 use crate::config::Layout;
-use crate::documents::{self, RELEASE, filters};
+use crate::documents::{RELEASE, filters};
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::in_text;
 use askama::Template;
@@ -11,15 +11,11 @@ use askama::Template;
 /// annotation of at most 262,144 bytes.
 pub(super) const CLIENT_SIDE_LIMIT: usize = 262_144;
 
-/// Returns NOTES.txt: commands to check the installation, the next steps, and upgrade instructions.
-pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
-    documents::file(Notes { chart })
-}
-
+/// NOTES.txt: commands to check the installation, the next steps, and upgrade instructions.
 #[derive(Template)]
 #[template(path = "chart/documents/notes.txt", syntax = "notes")]
-struct Notes<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct Notes<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
 impl Notes<'_> {

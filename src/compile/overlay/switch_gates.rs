@@ -23,11 +23,15 @@ pub fn switch_job_name(config: &BundleConfig, switch: &Switch) -> String {
     format!("{}{OPERANDS_SUFFIX}-{}-gates", config.name, switch.name.text)
 }
 
-/// Returns the most seconds that the Job of a switch may take; 0 without gates.
-pub fn switch_job_seconds(switch: &Switch) -> u64 {
+/// Returns the most seconds that the Jobs of these switches may take, one after the other as Helm runs
+/// hooks; a switch without gates has none.
+pub fn switch_seconds(switches: &[Switch]) -> u64 {
+    let waiting = switches.iter().filter(|switch| !switch.gates.is_empty());
     // A gate waits for the object, and then for its state.
-    let seconds: u64 = switch.gates.iter().map(|gate| 2 * u64::from(gate.timeout)).sum();
-    if switch.gates.is_empty() { 0 } else { START + seconds }
+    let seconds = waiting.map(|switch| {
+        START + switch.gates.iter().map(|gate| 2 * u64::from(gate.timeout)).sum::<u64>()
+    });
+    seconds.sum()
 }
 
 /// Returns the Jobs that wait for the gates of switches with all that they need; none after an error.
@@ -69,6 +73,6 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
         containers,
         variables,
         rules,
-        seconds: switch_job_seconds(switch),
+        seconds: switch_seconds(std::slice::from_ref(switch)),
     }
 }
