@@ -110,11 +110,9 @@ impl ClusterServiceVersion {
             .map(|image| (text_of(image, "name"), text_of(image, "image")))
             .collect();
         // Read completely first, so that all errors of a CSV are reported at once.
-        let failed = reader.diagnostics.has_errors();
+        let is_valid = reader.diagnostics.no_errors();
         diagnostics.append(reader.diagnostics);
-        if failed {
-            return None;
-        }
+        is_valid?;
         Some(ClusterServiceVersion {
             object,
             version,

@@ -157,10 +157,10 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     };
     // Twice: types are those of what was written, and a required field with a zero value is like a
     // missing one to the API server.
-    let mut mismatches = walk(&read.value, &json).mismatches;
+    let mut mismatches = walk(&read, &json).mismatches;
     mismatches.truncate(MOST);
     drop_zeros(&mut json);
-    let found = read_as::<T>(&json).map(|read| walk(&read.value, &json)).unwrap_or_default();
+    let found = read_as::<T>(&json).map(|read| walk(&read, &json)).unwrap_or_default();
     let Findings { mut missing, mut unsupported, .. } = found;
     // Controllers write it, and the API server ignores that of an applied object.
     missing.retain(|found| !found.path.starts_with(".status"));
@@ -181,7 +181,7 @@ pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
         drop_nulls(&mut json);
         let wrong = match read_as::<T>(&json) {
             Ok(read) => {
-                found.extend(walk(&read.value, &json).mismatches);
+                found.extend(walk(&read, &json).mismatches);
                 break;
             }
             Err(wrong) => wrong,

@@ -78,7 +78,9 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];
         [hook("presync", "sh", ["-c", &create]), hook("presync", "kubectl", wait)]
     }));
-    hooks.extend(steps(release));
+    let namespaces = Namespaces::Named(&release.namespace);
+    let steps = release.install.steps.iter();
+    hooks.extend(steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])));
     hooks.extend(waits(release, "postsync"));
     // Helm waits for the Jobs of switches. Hooks of helmfile cannot replace them, because only values
     // say whether a switch is on.
@@ -102,13 +104,6 @@ fn waits(release: &Release, event: &str) -> Vec<Value> {
     let namespaces = Namespaces::Named(&release.namespace);
     let gates = release.install.gates.iter();
     gates.map(|gate| hook(event, "sh", ["-c", &gate.script(namespaces)])).collect()
-}
-
-/// Returns hooks that carry out the steps after a release.
-fn steps(release: &Release) -> Vec<Value> {
-    let namespaces = Namespaces::Named(&release.namespace);
-    let steps = release.install.steps.iter();
-    steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])).collect()
 }
 
 fn hook(

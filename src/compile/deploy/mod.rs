@@ -15,8 +15,8 @@ pub use crate::chart::{Install, Part};
 pub use plan::{Planned, plan};
 
 use crate::config::Deploy;
+use crate::documents::plain;
 use crate::ir::Value;
-use crate::yaml;
 use std::collections::BTreeMap;
 
 /// A chart that was built, and how it is installed. Its release has its name.
@@ -59,8 +59,7 @@ fn document(head: &str, body: &Value) -> String {
     for line in head.lines() {
         text += &format!("# {line}\n");
     }
-    // These maps contain no expressions, so they are always plain.
-    text + &body.as_map().and_then(|map| yaml::plain(map).ok()).unwrap_or_default()
+    text + &body.as_map().map(plain).unwrap_or_default()
 }
 
 /// Returns the list, unless it is empty: readers of these files take an empty one for a mistake.

@@ -3,18 +3,19 @@
 use crate::config::Filter;
 use crate::diag::{Code, Diagnostic, Diagnostics, join, listed, suggest};
 use crate::ir::{Object, Release};
-use crate::jq::{Failure, Input, Session};
+use crate::jq::{Failure, Input, ProgramError, Session};
 use std::collections::BTreeMap;
 
 /// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
 
-/// The result of [`filter`].
+/// The result of filters or patches.
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
-    /// Number of matched objects for each `include` filter, and then each `exclude` filter.
+    /// Number of matched objects for each `include` filter, and then each `exclude` filter, or for each
+    /// patch; shorter than the list of patches after an error.
     pub hits: Vec<usize>,
 }
 
@@ -39,14 +40,7 @@ pub fn filter(
         return Some(Filtered { objects, ..Filtered::default() });
     }
     let start = diagnostics.mark();
-    // Filters are compiled once per bundle; each has its own error, with its place in bundles.toml.
-    let unusable = filters.iter().zip(session.errors());
-    diagnostics
-        .extend(unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))));
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
-
+    check_programs(filters.iter().copied(), session.errors(), diagnostics)?;
     let programs: Vec<usize> = (0..filters.len()).collect();
     // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
     let mut hits = vec![0; filters.len()];
@@ -78,14 +72,26 @@ pub fn filter(
     // A filter that fails has removed nothing for a reason.
     if !diagnostics.has_errors_since(start) {
         report_losses(&objects, &fates, &filters, diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
+        diagnostics.no_errors_since(start)?;
     }
     // One fate for each object, in their order.
     let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
     Some(Filtered { objects, hits })
+}
+
+/// Reports programs that do not compile: they are compiled once per bundle, and each has its own error,
+/// with its place in bundles.toml. Returns `None` if there are any.
+pub(crate) fn check_programs<'p>(
+    programs: impl IntoIterator<Item = &'p Filter>,
+    errors: &[Option<ProgramError>],
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let start = diagnostics.mark();
+    let unusable = programs.into_iter().zip(errors);
+    diagnostics
+        .extend(unusable.filter_map(|(program, error)| Some(program.unusable(error.clone()?))));
+    diagnostics.no_errors_since(start)
 }
 
 /// The outcome of the filters for an object.

@@ -3,7 +3,7 @@
 //! rustc compiles the code that reads a type, and all types in it, once for each deserializer. The
 //! types of the Kubernetes API are hundreds, so all callers share this one.
 
-use super::path::Step;
+use super::path::{Step, path_of};
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
@@ -11,6 +11,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value as Json};
+use std::collections::BTreeMap;
 
 /// A value that was read.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct ReadValue<T> {
     pub value: T,
     /// Entries of maps that the type has no field for.
     pub unknown: Vec<Vec<Step>>,
+    /// The names of the types of structs in it, by JSON path.
+    pub types: BTreeMap<String, &'static str>,
 }
 
 /// The first value that its type does not allow.
@@ -37,7 +40,7 @@ pub struct ReadError {
 pub fn read_as<T: DeserializeOwned>(json: &Json) -> Result<ReadValue<T>, ReadError> {
     let mut trace = Trace::default();
     match T::deserialize(Tree { json, trace: &mut trace }) {
-        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown }),
+        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown, types: trace.types }),
         Err(why) => Err(ReadError { path: trace.path, why: in_words(&why.to_string()) }),
     }
 }
@@ -47,6 +50,7 @@ struct Trace {
     /// The place of the value that is read.
     path: Vec<Step>,
     unknown: Vec<Vec<Step>>,
+    types: BTreeMap<String, &'static str>,
 }
 
 struct Tree<'de, 'a> {
@@ -80,18 +84,20 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
+        self.trace.types.insert(path_of(&self.trace.path), name);
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
+        self.trace.types.insert(path_of(&self.trace.path), name);
         match self.json {
             // Types that are derived take a list with an item for each field.
             Json::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
@@ -196,7 +202,6 @@ fn in_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::path_of;
     use serde::Deserialize;
     use serde_json::json;
 
