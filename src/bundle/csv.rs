@@ -105,10 +105,9 @@ impl ClusterServiceVersion {
         let required_crds = crd_references(spec, "required");
         let webhooks = reader.webhooks(spec);
         let api_services = reader.api_services(spec);
-        let related_images = list(spec.get("relatedImages"))
-            .iter()
-            .map(|image| (text_of(image, "name"), text_of(image, "image")))
-            .collect();
+        let images = list(spec.get("relatedImages")).iter();
+        let images = images.map(|image| (text_of(image, "name"), text_of(image, "image")));
+        let related_images = images.collect();
         // Read completely first, so that all errors of a CSV are reported at once.
         let is_valid = reader.diagnostics.no_errors();
         diagnostics.append(reader.diagnostics);
@@ -215,8 +214,8 @@ pub const OLM_REFUSES: &str =
     "fix the CSV, or use another version of the operator: OLM rejects this too";
 
 pub(super) struct Reader<'a> {
-    object: &'a Object,
-    diagnostics: Diagnostics,
+    pub(super) object: &'a Object,
+    pub(super) diagnostics: Diagnostics,
 }
 
 impl Reader<'_> {
@@ -253,12 +252,6 @@ impl Reader<'_> {
         }
         let place = self.object.place().path(path);
         self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(OLM_REFUSES));
-    }
-
-    pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
-        let place = self.object.place().path(path);
-        let hint = "check the spelling: OLM ignores it too";
-        self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
     }
 
     pub(super) fn origin(&self, path: String) -> Origin {

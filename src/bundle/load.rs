@@ -121,13 +121,10 @@ fn annotation_place(files: &BundleFiles, key: &str) -> Place {
 
 /// Returns the entries of annotations.yaml, and the image's labels for missing keys.
 fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<String, String> {
-    let mut merged: IndexMap<String, String> = files
-        .labels
-        .iter()
-        // Other labels are those of the base image.
-        .filter(|(key, _)| key.starts_with("operators.operatorframework.io."))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let labels = files.labels.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let mut merged: IndexMap<String, String> = labels.collect();
+    // Other labels are those of the base image.
+    merged.retain(|key, _| key.starts_with("operators.operatorframework.io."));
     let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(bytes) = files.metadata.get("annotations.yaml") else {
         if merged.is_empty() {

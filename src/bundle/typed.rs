@@ -156,10 +156,11 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
         return TypeCheck { mismatches: mismatches::<T>(json), ..TypeCheck::default() };
     };
     // Twice: types are those of what was written, and a required field with a zero value is like a
-    // missing one to the API server.
+    // missing one to the API server, whose types have no other zero value. Items of lists and empty maps
+    // stay.
     let mut mismatches = walk(&read, &json).mismatches;
     mismatches.truncate(MOST);
-    drop_zeros(&mut json);
+    keep_entries(&mut json, |value| value.is_object() || truth(value));
     let found = read_as::<T>(&json).map(|read| walk(&read, &json)).unwrap_or_default();
     let Findings { mut missing, mut unsupported, .. } = found;
     // Controllers write it, and the API server ignores that of an applied object.
@@ -217,12 +218,6 @@ fn zero(why: &str) -> Json {
 
 fn drop_nulls(json: &mut Json) {
     keep_entries(json, |value| !value.is_null());
-}
-
-/// Removes the values of maps that are the same to the API server as missing ones: its types have no
-/// other zero value. Items of lists and empty maps stay.
-fn drop_zeros(json: &mut Json) {
-    keep_entries(json, |value| value.is_object() || truth(value));
 }
 
 fn keep_entries(json: &mut Json, keep: fn(&Json) -> bool) {

@@ -9,25 +9,24 @@ use crate::kubectl::{Gate, Namespaces, Step};
 /// of the chart is awaited in its own namespace.
 pub(super) fn of_phase(config: &BundleConfig, phase: Phase, unit: &Unit) -> Vec<Gate> {
     let gates = config.gates.iter().filter(|gate| gate.phase == phase);
-    gates
-        .map(|gate| {
-            let target = &gate.target;
-            let found = unit.objects.iter().find(|object| {
-                let namespace = object.metadata("namespace").and_then(Value::as_str);
-                target.is_kind_of(object)
-                    && object.name() == target.name
-                    // Namespaces that values set are not known here.
-                    && (namespace.is_none()
-                        || target.namespace.is_none()
-                        || target.namespace.as_deref() == namespace)
-            });
-            let mut gate = Gate::new(gate, found.is_some());
-            // The chart knows better than the default, which is the release namespace.
-            let namespace = found.and_then(|object| object.metadata("namespace")?.as_str());
-            gate.target.namespace = gate.target.namespace.or(namespace.map(str::to_owned));
-            gate
-        })
-        .collect()
+    let gates = gates.map(|gate| {
+        let target = &gate.target;
+        let found = unit.objects.iter().find(|object| {
+            let namespace = object.metadata("namespace").and_then(Value::as_str);
+            target.is_kind_of(object)
+                && object.name() == target.name
+                // Namespaces that values set are not known here.
+                && (namespace.is_none()
+                    || target.namespace.is_none()
+                    || target.namespace.as_deref() == namespace)
+        });
+        let mut gate = Gate::new(gate, found.is_some());
+        // The chart knows better than the default, which is the release namespace.
+        let namespace = found.and_then(|object| object.metadata("namespace")?.as_str());
+        gate.target.namespace = gate.target.namespace.or(namespace.map(str::to_owned));
+        gate
+    });
+    gates.collect()
 }
 
 /// Returns the commands that wait for gates.

@@ -288,12 +288,10 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let read = ReadPaths::of(&unit.objects);
     // Values of objects that are in another chart now.
     unit.values.retain(|value| read.contains(&value.path));
-    let parts = [(Part::Crds, crds), (Part::Operator, unit), (Part::Operands, operands)];
-    parts
-        .into_iter()
-        .filter(|(part, unit)| *part == Part::Operator || !unit.objects.is_empty())
-        .map(|(part, unit)| chart(unit, description, part, companions, &providers, &scopes))
-        .collect()
+    let mut parts = vec![(Part::Crds, crds), (Part::Operator, unit), (Part::Operands, operands)];
+    parts.retain(|(part, unit)| *part == Part::Operator || !unit.objects.is_empty());
+    let chart = |(part, unit)| chart(unit, description, part, companions, &providers, &scopes);
+    parts.into_iter().map(chart).collect()
 }
 
 /// Moves the matching objects, with the values that they use, to a new unit.
@@ -324,10 +322,9 @@ fn chart(
     }
 
     let config = description.config;
-    let after = part
-        .phase()
-        .map(|phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit)));
-    let (steps, gates) = after.unwrap_or_default();
+    let after =
+        |phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit));
+    let (steps, gates) = part.phase().map(after).unwrap_or_default();
     let chart = &DocumentedChart {
         part,
         unit,

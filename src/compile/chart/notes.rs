@@ -21,15 +21,14 @@ pub(super) struct Notes<'a> {
 impl Notes<'_> {
     /// Returns the kind, name and namespace of each workload that stays, the namespace as Helm reads it.
     fn workloads(&self) -> Vec<(String, &str, String)> {
-        let objects = self.chart.unit.objects.iter();
         let release_namespace = Value::Expr(Expr::ReleaseNamespace);
-        let mut workloads: Vec<(String, &str, String)> = objects
-            .filter(|object| LASTING_WORKLOADS.contains(&object.kind()))
-            .filter_map(|object| {
-                let namespace = object.metadata("namespace").unwrap_or(&release_namespace);
-                Some((object.kind().to_lowercase(), object.name(), in_text(namespace)?))
-            })
-            .collect();
+        let objects = self.chart.unit.objects.iter();
+        let workloads = objects.filter(|object| LASTING_WORKLOADS.contains(&object.kind()));
+        let workloads = workloads.filter_map(|object| {
+            let namespace = object.metadata("namespace").unwrap_or(&release_namespace);
+            Some((object.kind().to_lowercase(), object.name(), in_text(namespace)?))
+        });
+        let mut workloads: Vec<(String, &str, String)> = workloads.collect();
         // The order of a bundle's files must not show.
         workloads.sort_unstable();
         workloads

@@ -27,14 +27,12 @@ pub(super) fn files(
 ) -> BTreeMap<String, String> {
     // In a directory of their own: a chart may have the name of the list.
     let has_gates = plan.iter().any(|planned| !planned.release.install.gates.is_empty());
-    let file = |name: &str| {
-        let path = format!("{}/{RELEASES}/{name}", flux.dir);
-        if has_gates { path + "/helmrelease.yaml" } else { path + ".yaml" }
+    let end = if has_gates { "/helmrelease.yaml" } else { ".yaml" };
+    let file = |planned: &Planned<'_>| {
+        let path = format!("{}/{RELEASES}/{}{end}", flux.dir, planned.release.name);
+        (path, helm_release(planned, deploy, flux))
     };
-    let mut files: BTreeMap<String, String> = plan
-        .iter()
-        .map(|planned| (file(&planned.release.name), helm_release(planned, deploy, flux)))
-        .collect();
+    let mut files: BTreeMap<String, String> = plan.iter().map(file).collect();
     if has_gates {
         files.extend(plan.iter().map(|planned| {
             let path = format!("{}/{STEPS}/{}.yaml", flux.dir, planned.release.name);

@@ -51,14 +51,11 @@ pub(super) fn file(plan: &[Planned<'_>], deploy: &Deploy, name: &str) -> String 
 fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let release = planned.release;
     let chart = format!("./{}", release.dir);
-    let files: Vec<Value> = deploy
-        .values
-        .iter()
-        .flat_map(|values| {
-            let files = values.files(&release.name).into_iter();
-            files.map(|file| Value::text(join(&values.from_output, &file)))
-        })
-        .collect();
+    let files = deploy.values.iter().flat_map(|values| {
+        let files = values.files(&release.name).into_iter();
+        files.map(|file| Value::text(join(&values.from_output, &file)))
+    });
+    let files: Vec<Value> = files.collect();
     // Charts without values in the configuration have no file of values.
     let missing = (!files.is_empty()).then_some("Info");
     // Hooks of helmfile carry out the steps.

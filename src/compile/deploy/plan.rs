@@ -62,13 +62,9 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
 /// Returns the indices of what `release` needs.
 fn needs(releases: &[Release], release: &Release) -> BTreeSet<usize> {
     let last_part = |bundle: &String, below: Option<Part>| {
-        releases
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| other.bundle == *bundle)
-            .filter(|(_, other)| below.is_none_or(|part| other.install.part < part))
-            .max_by_key(|(_, other)| other.install.part)
-            .map(|(index, _)| index)
+        let parts = (0..releases.len()).filter(|index| releases[*index].bundle == *bundle);
+        let part = |index: &usize| releases[*index].install.part;
+        parts.filter(|index| below.is_none_or(|below| part(index) < below)).max_by_key(part)
     };
     let mut needs: BTreeSet<usize> =
         last_part(&release.bundle, Some(release.install.part)).into_iter().collect();

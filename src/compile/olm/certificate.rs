@@ -166,8 +166,8 @@ impl Server<'_> {
             let hint = "set `certificates`, unless the operator creates its own certificate and \
                     injects the CA bundle";
             let place = Place::default().object(format!("Service/{}", self.service));
-            diagnostics
-                .push(Diagnostic::warning(Code::NoCertificate, message).at(place).hint(hint));
+            let found = Diagnostic::warning(Code::NoCertificate, message);
+            diagnostics.push(found.at(place).hint(hint));
         }
     }
 

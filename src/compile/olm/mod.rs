@@ -21,7 +21,8 @@ pub use apiservice::{AUTH_READER, auth_reader_name};
 pub use pod_annotations::is_descriptive;
 pub use rbac::role_base;
 pub(crate) use rbac::{binding, role};
-pub use targets::{Targets, default_watch};
+use targets::Targets;
+pub use targets::default_watch;
 
 use crate::bundle::Bundle;
 use crate::config::BundleConfig;

@@ -52,7 +52,7 @@ pub(super) fn permissions(
     let mut names = Names::new(chart, shipped);
     for permission in &bundle.csv.permissions {
         let names = names.next(&permission.service_account, "role");
-        if *targets == Targets::All {
+        let Some(namespaces) = targets.role_namespaces() else {
             let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
             // As OLM: an operator that watches all namespaces lists them.
             rules.push(value!({
@@ -60,9 +60,9 @@ pub(super) fn permissions(
             }));
             objects.extend(bound("ClusterRole", &names, None, permission, Value::Seq(rules)));
             continue;
-        }
+        };
 
-        for namespace in targets.role_namespaces() {
+        for namespace in namespaces {
             let rules = permission.rules.clone();
             objects.extend(bound("Role", &names, Some(namespace), permission, rules));
         }

@@ -5,14 +5,9 @@ use crate::config::{BundleConfig, InstallMode, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, join};
 use crate::ir::{Expr, Part, Value};
 
-/// The namespaces that an operator watches, checked against its install modes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Targets {
-    /// All namespaces.
-    All,
-    /// Namespaces, in the given order, as values of objects.
-    Namespaces(Vec<Value>),
-}
+/// The namespaces that an operator watches, checked against its install modes: values of objects in the
+/// given order; `None` for all namespaces.
+pub(super) struct Targets(pub(super) Option<Vec<Value>>);
 
 /// Returns the default install mode if `watch` is not set: AllNamespaces if the CSV supports it,
 /// else OwnNamespace if supported.
@@ -65,7 +60,7 @@ impl Targets {
             }
             Some(Watch::All) => {
                 let fits = needs(InstallMode::AllNamespaces, "all namespaces", diagnostics);
-                return fits.then_some(Targets::All);
+                return fits.then_some(Targets(None));
             }
             Some(Watch::Own) => vec![own.to_owned()],
             Some(Watch::Namespaces(names)) => names,
@@ -86,39 +81,29 @@ impl Targets {
             true => Value::Expr(Expr::ReleaseNamespace),
             false => Value::Text(name),
         };
-        fits.then(|| Targets::Namespaces(names.into_iter().map(value).collect()))
+        fits.then(|| Targets(Some(names.into_iter().map(value).collect())))
     }
 
     /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
     /// comma-separated.
     pub(super) fn annotation(&self) -> Value {
-        match self {
+        match self.0.as_deref() {
             // Operators treat an empty list of namespaces as all of them (controller-runtime's
             // cache).
-            Targets::All => Value::text(""),
-            Targets::Namespaces(namespaces) => match namespaces.as_slice() {
-                [namespace] => namespace.clone(),
-                _ => joined(namespaces),
-            },
-        }
-    }
-
-    /// Returns the watched namespaces; `None` for all namespaces.
-    pub(super) fn watched(&self) -> Option<Vec<Value>> {
-        match self {
-            Targets::All => None,
-            Targets::Namespaces(namespaces) => Some(namespaces.clone()),
+            None => Value::text(""),
+            Some([namespace]) => namespace.clone(),
+            Some(namespaces) => joined(namespaces),
         }
     }
 
     /// Returns the namespaces that get Roles: the operator's own one always (for leader election; OLM
-    /// v0 does the same, v1 does not), then the others. Empty for all namespaces.
-    pub(super) fn role_namespaces(&self) -> Vec<Value> {
-        let Some(mut namespaces) = self.watched() else { return Vec::new() };
+    /// v0 does the same, v1 does not), then the others. `None` for all namespaces.
+    pub(super) fn role_namespaces(&self) -> Option<Vec<Value>> {
+        let mut namespaces = self.0.clone()?;
         let own = Value::Expr(Expr::ReleaseNamespace);
         namespaces.retain(|namespace| *namespace != own);
         namespaces.insert(0, own);
-        namespaces
+        Some(namespaces)
     }
 }
 

@@ -58,7 +58,7 @@ fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Ta
     }
 
     // As OLM: objects in other namespaces are not the operator's.
-    if let Some(namespaces) = targets.watched() {
+    if let Some(namespaces) = targets.0.clone() {
         let selector = value!({"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces},
         ]});

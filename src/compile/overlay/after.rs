@@ -105,10 +105,8 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
         }
     }
 
-    let targets = steps
-        .iter()
-        .flat_map(|step| std::iter::once(&step.target).chain(step.gates.iter().map(|g| &g.target)));
-    let variables = context.variables(targets);
+    let gates = steps.iter().flat_map(|step| &step.gates).map(|gate| &gate.target);
+    let variables = context.variables(steps.iter().map(|step| &step.target).chain(gates));
     let commands = self::steps(context.config, phase, &context.scopes);
     let containers = steps.iter().zip(&commands).map(|(step, command)| {
         let image = step.image.as_deref().unwrap_or(KUBECTL_IMAGE);

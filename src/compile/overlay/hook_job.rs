@@ -40,7 +40,9 @@ pub fn hook_jobs(
     objects: &[Object],
     diagnostics: &mut Diagnostics,
 ) -> Unit {
-    let context = Context::new(config, namespaces, objects);
+    let definitions = Definitions::of(objects.iter());
+    let scopes = definitions.scopes(&config.scopes);
+    let context = Context { config, namespaces, definitions, scopes };
     let mut made = after::after(&context, objects, diagnostics);
     made.extend(switch_gates::switch_gates(&context, diagnostics));
     let values = vec![after::by_hook(), switch_gates::by_hook(), user()];
@@ -120,18 +122,7 @@ pub(super) const CHANGE: &[&str] = &["get", "patch"];
 /// Verbs for an object that is awaited.
 pub(super) const AWAIT: &[&str] = &["get", "list", "watch"];
 
-impl<'a> Context<'a> {
-    /// Creates the context of a chart with these objects.
-    pub(super) fn new(
-        config: &'a BundleConfig,
-        namespaces: &'a [String],
-        objects: &'a [Object],
-    ) -> Self {
-        let definitions = Definitions::of(objects.iter());
-        let scopes = definitions.scopes(&config.scopes);
-        Context { config, namespaces, definitions, scopes }
-    }
-
+impl Context<'_> {
     /// Returns the scope of an object; one with a namespace is namespaced.
     pub(super) fn scope(&self, target: &Target) -> Option<Scope> {
         let known = scope_of(&target.group, &target.kind, &self.scopes);

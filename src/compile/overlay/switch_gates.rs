@@ -57,11 +57,9 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     }
 
     let variables = context.variables(targets());
-    let containers = switch
-        .gates
-        .iter()
-        .map(|gate| (KUBECTL_IMAGE, Gate::new(gate, false).script(Namespaces::InPod(&variables))));
-    let containers = containers.collect();
+    let namespaces = Namespaces::InPod(&variables);
+    let scripts = switch.gates.iter().map(|gate| Gate::new(gate, false).script(namespaces));
+    let containers = scripts.map(|script| (KUBECTL_IMAGE, script)).collect();
 
     let is_on = Condition::Set(Switch::value(&switch.name.text));
     HookJob {

@@ -60,11 +60,9 @@ fn take_plain_schemas(object: &mut Object) -> Vec<Option<Value>> {
 /// Returns the schemas of the versions of a CRD.
 pub(super) fn schemas(object: &mut Object) -> impl Iterator<Item = &mut Value> {
     let is_crd = object.kind() == "CustomResourceDefinition";
-    let versions = object.root.get_mut("spec").filter(|_| is_crd).and_then(Value::as_map_mut);
-    versions
-        .into_iter()
-        .flat_map(|spec| maps_mut(spec, "versions"))
-        .filter_map(|version| map_mut(version, &["schema"])?.get_mut("openAPIV3Schema"))
+    let spec = map_mut(&mut object.root, &["spec"]).filter(|_| is_crd);
+    let versions = spec.into_iter().flat_map(|spec| maps_mut(spec, "versions"));
+    versions.filter_map(|version| map_mut(version, &["schema"])?.get_mut("openAPIV3Schema"))
 }
 
 /// Reports an unknown field. OLM drops unknown fields of CSVs and CRDs, and the API server those of
