@@ -1,7 +1,7 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
 //! ApplicationSet that discovers models.
 
-use super::{Planned, document, filled, join};
+use super::{Planned, document, filled, join, value_files};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
 use crate::field_ownership::ca_bundles;
 use crate::ir::{Value, value};
@@ -338,11 +338,9 @@ struct Chart<'a> {
 
 impl Chart<'_> {
     fn spec(&self, deploy: &Deploy, argocd: &ArgoCd, automatic: bool) -> Value {
-        let values = deploy.values.as_ref().map(|values| {
-            // From the root of the repository.
-            let files = values.files(self.name).into_iter();
-            Value::texts(files.map(|file| format!("/{}", join(&values.in_repository, &file))))
-        });
+        let values = value_files(deploy, self.name, |values| &values.in_repository);
+        // From the root of the repository.
+        let values = values.map(|files| Value::texts(files.iter().map(|file| format!("/{file}"))));
         let helm = value!({
             "releaseName": self.name,
             // Charts without values in the configuration have no file of values.

@@ -1,7 +1,7 @@
 //! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
 //! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Planned, Release, document, filled, join};
+use super::{Planned, Release, document, filled, join, value_files};
 use crate::config::{Deploy, Flux};
 use crate::diag;
 use crate::ir::{Value, value};
@@ -145,13 +145,10 @@ fn release_timeout(release: &Release, flux: &Flux) -> String {
 fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let release = planned.release;
     let chart_path = join(&deploy.charts, &release.dir);
-    let values = deploy.values.as_ref().map(|values| {
-        // The chart's own values come first, because Flux replaces the default with this list.
-        let own = format!("{chart_path}/values.yaml");
-        let files = values.files(&release.name).into_iter();
-        let files = files.map(|file| join(&values.in_repository, &file));
-        Value::texts(std::iter::once(own).chain(files))
-    });
+    let values = value_files(deploy, &release.name, |values| &values.in_repository);
+    // The chart's own values come first, because Flux replaces the default with this list.
+    let own = format!("{chart_path}/values.yaml");
+    let values = values.map(|files| Value::texts(std::iter::once(own).chain(files)));
     let strategy = if values.is_some() { "Revision" } else { "ChartVersion" };
     // Without a word Flux would leave CRDs of crds/ directories at the version that was installed
     // first.

@@ -14,7 +14,7 @@ mod tests;
 pub use crate::chart::{Install, Part};
 pub use plan::{Planned, plan};
 
-use crate::config::Deploy;
+use crate::config::{Deploy, Values};
 use crate::documents::plain;
 use crate::ir::Value;
 use std::collections::BTreeMap;
@@ -65,6 +65,13 @@ fn document(head: &str, body: &Value) -> String {
 /// Returns the list, unless it is empty: readers of these files take an empty one for a mistake.
 fn filled(items: Vec<Value>) -> Option<Vec<Value>> {
     (!items.is_empty()).then_some(items)
+}
+
+/// Returns the paths of the files of values of a release, with that of their directory from the file
+/// that names them; `None` if the configuration has none.
+fn value_files(deploy: &Deploy, release: &str, from: fn(&Values) -> &str) -> Option<Vec<String>> {
+    let values = deploy.values.as_ref()?;
+    Some(values.files(release).iter().map(|file| join(from(values), file)).collect())
 }
 
 /// Joins two paths; `folder` may be empty.

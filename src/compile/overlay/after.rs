@@ -1,7 +1,7 @@
 //! Steps after the installation (`[[bundle.after]]`), as a hook Job after all other objects, which Helm,
 //! Argo CD and Flux carry out.
 
-use super::hook_job::{AWAIT, CHANGE, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, CHANGE, Context, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, StepAfter, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Condition, Object, Phase, Scope, Scopes, ValueSpec, ValuesPath};
@@ -116,7 +116,7 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
     HookJob {
         name: job_name(context.config, phase),
         phase,
-        event: Event::After,
+        is_before: false,
         when: Condition::Set(by_hook().path),
         reason: "steps after",
         containers,

@@ -2,7 +2,7 @@
 //! the switch are applied. Only values decide whether a switch is on, so the chart itself waits, and
 //! with it Helm, helmfile, Argo CD and Flux.
 
-use super::hook_job::{AWAIT, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, Context, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, Switch};
 use crate::diag::{Code, Diagnostics};
 use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
@@ -65,7 +65,7 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     HookJob {
         name: switch_job_name(context.config, switch),
         phase: Phase::Operand,
-        event: Event::Before,
+        is_before: true,
         when: Condition::All(vec![Condition::Set(by_hook().path), is_on]),
         reason: "gates of switches",
         containers,
