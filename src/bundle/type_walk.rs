@@ -1,20 +1,18 @@
 //! Compares a value of a Kubernetes API type, as the type writes it, with the JSON that it was read from.
 //!
-//! Reading alone does not check two facts that the types of k8s-openapi know: they write a required
-//! field also if JSON lacks it, with the zero value of its type, and read a quantity, which is any text to
-//! them, as a type of its own. So both are checked for all fields of all kinds, without a list. What they
-//! do not know is in tables, by the names of types.
+//! Reading alone does not check a fact that the types of k8s-openapi know: they write a required field
+//! also if JSON lacks it, with the zero value of its type. So it is checked for all fields of all kinds,
+//! without a list. What the types do not know is in tables, by their names.
 
 mod server_rules;
 
 use super::fields::below;
-use super::typed::TypeMismatch;
 use crate::diag::suggest;
-use crate::ir::{ReadValue, quantity};
+use crate::ir::{ReadValue, push_key};
 use serde::Serialize;
 use serde_json::Value as Json;
 use server_rules::{FORMS, NOT_EXCLUSIVE, RANGES, REQUIRED_BY_SERVER, VALUES, ZERO_IS_VALID};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Returns the rows of a table that are about a type.
 fn rows_of<'t, R>(table: &'t [R], name: &str, name_of: impl Fn(&R) -> &str) -> &'t [R] {
@@ -51,86 +49,74 @@ impl MissingField {
 pub(super) struct Findings {
     /// Required fields that JSON lacks.
     pub(super) missing: Vec<MissingField>,
-    /// Values that their type does not allow.
-    pub(super) mismatches: Vec<TypeMismatch>,
     /// Paths of values that their field does not allow, and what the object has there.
     pub(super) unsupported: Vec<(String, String)>,
 }
 
 /// Compares a value that was read with the JSON that it was read from.
 pub(super) fn walk<T: Serialize>(read: &ReadValue<T>, json: &Json) -> Findings {
-    let mut walk = Walk { types: &read.types, found: Findings::default() };
-    walk.value(&serde_json::to_value(&read.value).unwrap_or_default(), json, "");
+    let mut walk = Walk { types: &read.types, path: String::new(), found: Findings::default() };
+    walk.value(&serde_json::to_value(&read.value).unwrap_or_default(), json);
     walk.found
 }
 
 struct Walk<'t> {
-    /// Names of types by JSON path.
-    types: &'t BTreeMap<String, &'static str>,
+    types: &'t HashMap<*const Json, &'static str>,
+    /// JSON path of the value; one text for all, because most values have no finding.
+    path: String,
     found: Findings,
 }
 
 impl Walk<'_> {
     /// Compares a value of a type, as the type writes it, with that of JSON.
-    fn value(&mut self, written: &Json, json: &Json, path: &str) {
-        let name = self.types.get(path).copied().unwrap_or_default();
-        match name {
-            "Quantity" => {
-                self.expect(quantity(json).is_some(), path, "a quantity such as `500m` or `1Gi`");
-            }
-            // A struct without fields, which k8s-openapi reads as any value.
-            "CustomResourceSubresourceStatus" => self.expect(json.is_object(), path, "a map"),
-            _ => {}
-        }
-
+    fn value(&mut self, written: &Json, json: &Json) {
+        let length = self.path.len();
         match (written, json) {
             (Json::Array(written), Json::Array(items)) => {
                 for (index, (written, item)) in written.iter().zip(items).enumerate() {
-                    self.value(written, item, &format!("{path}[{index}]"));
+                    self.path.push_str(&format!("[{index}]"));
+                    self.value(written, item);
+                    self.path.truncate(length);
                 }
             }
             (Json::Object(fields), Json::Object(_)) => {
+                let name = self.types.get(&std::ptr::from_ref(json)).copied().unwrap_or_default();
                 for (key, written) in fields {
                     if let Some(json) = json.get(key) {
-                        self.value(written, json, &below(path, key));
+                        push_key(&mut self.path, key);
+                        self.value(written, json);
+                        self.path.truncate(length);
                     } else if !ZERO_IS_VALID.contains(&(name, key)) {
-                        self.missing(path, &[key]);
+                        self.missing(&[key]);
                     }
                 }
-                self.rules_of_server(name, json, path);
+                self.rules_of_server(name, json);
             }
             _ => {}
         }
     }
 
-    fn expect(&mut self, fits: bool, path: &str, expected: &str) {
-        if !fits {
-            let (path, why) = (path.to_owned(), format!("it must be {expected}"));
-            self.found.mismatches.push(TypeMismatch { path, why });
-        }
-    }
-
-    fn missing(&mut self, path: &str, fields: &[&str]) {
+    fn missing(&mut self, fields: &[&str]) {
         let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-        self.found.missing.push(MissingField { path: path.to_owned(), fields });
+        self.found.missing.push(MissingField { path: self.path.clone(), fields });
     }
 
     /// Checks a struct by the rules of the API server that its type does not have.
-    fn rules_of_server(&mut self, name: &str, json: &Json, path: &str) {
+    fn rules_of_server(&mut self, name: &str, json: &Json) {
         for (name, fields) in rows_of(&REQUIRED_BY_SERVER, name, |row| row.0) {
             let given: Vec<_> = fields.iter().filter(|field| json.get(field).is_some()).collect();
             match given.as_slice() {
-                [] => self.missing(path, fields),
+                [] => self.missing(fields),
                 [one, other, ..] if !NOT_EXCLUSIVE.contains(name) => {
                     let what = format!("has both {one} and {other}");
-                    self.found.unsupported.push((path.to_owned(), what));
+                    self.found.unsupported.push((self.path.clone(), what));
                 }
                 _ => {}
             }
         }
 
         for (_, field, known) in rows_of(&VALUES, name, |row| row.0) {
-            let path = below(path, field);
+            let path = below(&self.path, field);
             let values: Vec<(String, &Json)> = match json.get(field) {
                 Some(Json::Array(items)) => {
                     let items = items.iter().enumerate();
@@ -148,7 +134,7 @@ impl Walk<'_> {
         }
 
         for (_, field, noun, clause, fits) in rows_of(&FORMS, name, |row| row.0) {
-            let path = below(path, field);
+            let path = below(&self.path, field);
             let text = json.get(field).and_then(Json::as_str).filter(|text| !text.is_empty());
             // The first row of a field that does not fit is enough.
             let is_known = self.found.unsupported.last().is_some_and(|(last, _)| *last == path);
@@ -166,7 +152,7 @@ impl Walk<'_> {
                     format!("not {least} to {most}")
                 };
                 let what = format!("has {field} {number}, {known}");
-                self.found.unsupported.push((below(path, field), what));
+                self.found.unsupported.push((below(&self.path, field), what));
             }
         }
     }

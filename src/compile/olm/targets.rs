@@ -31,57 +31,49 @@ impl Targets {
         own: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Targets> {
-        let needs = |mode: InstallMode, wanted: &str, diagnostics: &mut Diagnostics| {
-            if csv.supports(mode) {
-                return true;
-            }
-            let message = format!(
-                "the operator cannot watch {wanted}: it supports {}, not {}",
-                supported(csv),
-                mode.as_str()
-            );
-            let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
-            let modes = csv.place(".spec.installModes");
-            // The key is what can be changed; the command line has no place.
-            diagnostics.push(match config.watch_span() {
-                Some(span) => error.at(span).related(modes, "the bundle's install modes"),
-                None => error.at(modes),
-            });
-            false
-        };
-
+        let error =
+            |message| Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
+        let modes = || csv.place(".spec.installModes");
         let names = match config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
-                let modes = supported(csv);
-                let message = format!("`watch` has no default: the operator supports {modes}");
-                let error = Diagnostic::error(Code::InstallModeUnsupported, message);
-                diagnostics.push(error.at(csv.place(".spec.installModes")).hint(hint(csv)));
-                return None;
+                let known = supported(csv);
+                let message = format!("`watch` has no default: the operator supports {known}");
+                return diagnostics.fail(error(message).at(modes()));
             }
-            Some(Watch::All) => {
-                let fits = needs(InstallMode::AllNamespaces, "all namespaces", diagnostics);
-                return fits.then_some(Targets(None));
-            }
-            Some(Watch::Own) => vec![own.to_owned()],
-            Some(Watch::Namespaces(names)) => names,
+            Some(Watch::All) => None,
+            Some(Watch::Own) => Some(vec![own.to_owned()]),
+            Some(Watch::Namespaces(names)) => Some(names),
         };
 
         // OLM requires a mode for each part: the operator's own namespace, and the others by number.
-        let has_own = names.iter().any(|name| name == own);
-        let mut fits = true;
-        if has_own {
-            fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);
+        let has_own = names.iter().flatten().any(|name| name == own);
+        let mut needed =
+            Vec::from_iter(has_own.then_some((InstallMode::OwnNamespace, "its own namespace")));
+        needed.extend(match names.as_deref() {
+            None => Some((InstallMode::AllNamespaces, "all namespaces")),
+            Some([_, _, ..]) => Some((InstallMode::MultiNamespace, "several namespaces")),
+            Some(_) if has_own => None,
+            Some(_) => Some((InstallMode::SingleNamespace, "one other namespace")),
+        });
+        needed.retain(|(mode, _)| !csv.supports(*mode));
+        for (mode, wanted) in &needed {
+            let (known, mode) = (supported(csv), mode.as_str());
+            let error = error(format!(
+                "the operator cannot watch {wanted}: it supports {known}, not {mode}"
+            ));
+            // The key is what can be changed; the command line has no place.
+            diagnostics.push(match config.watch_span() {
+                Some(span) => error.at(span).related(modes(), "the bundle's install modes"),
+                None => error.at(modes()),
+            });
         }
-        if names.len() > 1 {
-            fits &= needs(InstallMode::MultiNamespace, "several namespaces", diagnostics);
-        } else if !has_own {
-            fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
-        }
+
         let value = |name: String| match name == own {
             true => Value::Expr(Expr::ReleaseNamespace),
             false => Value::Text(name),
         };
-        fits.then(|| Targets(Some(names.into_iter().map(value).collect())))
+        let values = names.map(|names| names.into_iter().map(value).collect());
+        needed.is_empty().then_some(Targets(values))
     }
 
     /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
