@@ -3,8 +3,11 @@
 use crate::ir::{Expr, Unit};
 use crate::yaml::{CERTIFICATE_TEMPLATE, IMAGE_TEMPLATE};
 
-/// The path and text of each file, and the expressions that need it.
-pub(super) const TEXTS: [(&str, &str, fn(&Expr) -> bool); 2] = [
+/// The path and text of a file, and the expressions that need it.
+type NamedTemplates = (&'static str, &'static str, fn(&Expr) -> bool);
+
+/// All such files.
+pub(super) const TEXTS: [NamedTemplates; 2] = [
     ("templates/_certificate.tpl", CERTIFICATE_TEMPLATE, |expr| {
         matches!(expr, Expr::Certificate(_))
     }),
