@@ -105,16 +105,13 @@ impl ClusterServiceVersion {
         let required_crds = crd_references(spec, "required");
         let webhooks = reader.webhooks(spec);
         let api_services = reader.api_services(spec);
-        let related_images = list(spec.get("relatedImages"))
-            .iter()
-            .map(|image| (text_of(image, "name"), text_of(image, "image")))
-            .collect();
+        let images = list(spec.get("relatedImages")).iter();
+        let images = images.map(|image| (text_of(image, "name"), text_of(image, "image")));
+        let related_images = images.collect();
         // Read completely first, so that all errors of a CSV are reported at once.
-        let failed = reader.diagnostics.has_errors();
+        let is_valid = reader.diagnostics.no_errors();
         diagnostics.append(reader.diagnostics);
-        if failed {
-            return None;
-        }
+        is_valid?;
         Some(ClusterServiceVersion {
             object,
             version,
@@ -163,16 +160,11 @@ impl ClusterServiceVersion {
         }
     }
 
-    /// Returns the ClusterServiceVersions that upgrades to this one skip, from `spec.skips`.
-    pub fn skips(&self) -> Vec<&str> {
-        texts(self.object.at(&["spec", "skips"])).collect()
-    }
-
     /// Returns the edges that lead to this version, as it states them itself.
     pub fn edges(&self) -> UpgradeEdges {
         UpgradeEdges {
             replaces: self.spec_text("replaces").to_owned(),
-            skips: self.skips().into_iter().map(str::to_owned).collect(),
+            skips: texts(self.object.at(&["spec", "skips"])).map(str::to_owned).collect(),
             skip_range: self.annotation("olm.skipRange").unwrap_or_default().to_owned(),
         }
     }
@@ -222,8 +214,8 @@ pub const OLM_REFUSES: &str =
     "fix the CSV, or use another version of the operator: OLM rejects this too";
 
 pub(super) struct Reader<'a> {
-    object: &'a Object,
-    diagnostics: Diagnostics,
+    pub(super) object: &'a Object,
+    pub(super) diagnostics: Diagnostics,
 }
 
 impl Reader<'_> {
@@ -260,12 +252,6 @@ impl Reader<'_> {
         }
         let place = self.object.place().path(path);
         self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(OLM_REFUSES));
-    }
-
-    pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
-        let place = self.object.place().path(path);
-        let hint = "check the spelling: OLM ignores it too";
-        self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
     }
 
     pub(super) fn origin(&self, path: String) -> Origin {

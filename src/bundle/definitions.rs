@@ -2,7 +2,7 @@
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
 use super::csv::{Reader, WEBHOOK_FIELDS, text_of};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::fields::{integer, list, texts};
 use crate::ir::{Map, Number, Origin, Value};
 
@@ -140,7 +140,9 @@ impl Reader<'_> {
         let is_known = |key: &str| WEBHOOK_FIELDS.iter().any(|f| f.trim_start_matches("r#") == key);
         for key in definition.keys().filter(|key| !is_known(key)) {
             let message = format!("unknown field `{key}` of a webhook definition is ignored");
-            self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
+            let warning = Diagnostic::warning(Code::IgnoredField, message);
+            let place = self.object.place().path(format!("{place}.{key}"));
+            self.diagnostics.push(warning.at(place).hint("check the spelling: OLM ignores it too"));
         }
     }
 

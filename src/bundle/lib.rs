@@ -69,10 +69,9 @@ pub struct Bundle {
 impl Bundle {
     /// Returns the channels of the bundle.
     pub fn channels(&self) -> Vec<&str> {
-        self.annotations
-            .get("operators.operatorframework.io.bundle.channels.v1")
-            .map(|list| list.split(',').map(str::trim).filter(|c| !c.is_empty()).collect())
-            .unwrap_or_default()
+        let list = self.annotations.get("operators.operatorframework.io.bundle.channels.v1");
+        let channels = list.into_iter().flat_map(|list| list.split(',').map(str::trim));
+        channels.filter(|channel| !channel.is_empty()).collect()
     }
 
     /// Returns the namespace that the operator is meant for: the CSV's suggestion.

@@ -23,16 +23,14 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     let annotations = annotations(files, diagnostics);
     // Everything is read before the first error ends the load, so that one run reports all of them.
     let readable = !diagnostics.has_errors_since(start);
-    let mut objects = Vec::new();
-    read_manifests(files, false, &mut objects, diagnostics);
+    let objects = read_manifests(files, false, diagnostics);
     // With unreadable files the CSV may be in one of them, and its error is enough.
     let complete = !diagnostics.has_errors_since(start);
 
     let mut csvs = Vec::new();
     let mut crds = Vec::new();
     let mut others = Vec::new();
-    for mut object in objects {
-        drop_server_fields(&mut object);
+    for object in objects {
         match object.kind() {
             "ClusterServiceVersion" => csvs.push(object),
             "CustomResourceDefinition" => crds.push(object),
@@ -89,29 +87,31 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
 pub(super) fn read_manifests(
     files: &BundleFiles,
     own: bool,
-    objects: &mut Vec<Object>,
     diagnostics: &mut Diagnostics,
-) {
+) -> Vec<Object> {
     // A map by name: OLM walks the directory in lexical order, too.
-    for (name, bytes) in &files.manifests {
-        read_file(&files.manifest_name(name), bytes, files, own, objects, diagnostics);
-    }
+    let read = files.manifests.iter().flat_map(|(name, bytes)| {
+        read_file(&files.manifest_name(name), bytes, files, own, diagnostics)
+    });
+    read.collect()
 }
 
-/// Reads the objects of one file.
+/// Reads the objects of one file, without the fields that only the API server writes.
 pub(super) fn read_file(
     file: &str,
     bytes: &[u8],
     files: &BundleFiles,
     own: bool,
-    objects: &mut Vec<Object>,
     diagnostics: &mut Diagnostics,
-) {
+) -> Vec<Object> {
+    let mut objects = Vec::new();
     let read = documents(file, bytes, files, diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
         let origin = origin_of(file, &document, own);
-        flatten(document.value, origin, &document.item_lines, objects, diagnostics);
+        flatten(document.value, origin, &document.item_lines, &mut objects, diagnostics);
     }
+    objects.iter_mut().for_each(drop_server_fields);
+    objects
 }
 
 fn annotation_place(files: &BundleFiles, key: &str) -> Place {
@@ -121,13 +121,10 @@ fn annotation_place(files: &BundleFiles, key: &str) -> Place {
 
 /// Returns the entries of annotations.yaml, and the image's labels for missing keys.
 fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<String, String> {
-    let mut merged: IndexMap<String, String> = files
-        .labels
-        .iter()
-        // Other labels are those of the base image.
-        .filter(|(key, _)| key.starts_with("operators.operatorframework.io."))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let labels = files.labels.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let mut merged: IndexMap<String, String> = labels.collect();
+    // Other labels are those of the base image.
+    merged.retain(|key, _| key.starts_with("operators.operatorframework.io."));
     let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(bytes) = files.metadata.get("annotations.yaml") else {
         if merged.is_empty() {
@@ -446,7 +443,7 @@ fn single_csv(
 
 /// Removes fields that only the API server writes: `metadata.creationTimestamp: null`, and an empty
 /// `status` (recursively, as controller-gen writes into CRDs). No other fields are removed.
-pub(super) fn drop_server_fields(object: &mut Object) {
+fn drop_server_fields(object: &mut Object) {
     if let Some(metadata) = object.root.get_mut("metadata").and_then(Value::as_map_mut)
         // controller-gen writes it, and a status with empty fields, because Go's types have no way
         // to omit them.

@@ -1,6 +1,6 @@
 //! Objects of overlays, parsed like the bundle's own objects.
 
-use super::load::{drop_server_fields, read_file};
+use super::load::read_file;
 use crate::config::Switch;
 use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
@@ -11,14 +11,11 @@ use crate::source::{BundleFiles, OverlayFile};
 pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
     for file in &files.overlays {
-        // Phase and switch are for the objects of this file only.
-        let first = objects.len();
-        read_file(&file.name, &file.content, files, true, &mut objects, diagnostics);
-        for object in objects.iter_mut().skip(first) {
+        for mut object in read_file(&file.name, &file.content, files, true, diagnostics) {
             object.phase = file.phase;
             let switch = file.switch.as_ref().map(|name| Switch::value(name));
             object.when = switch.map(Condition::Set);
-            drop_server_fields(object);
+            objects.push(object);
         }
     }
 

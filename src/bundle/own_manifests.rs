@@ -1,6 +1,6 @@
 //! Objects of a `[[chart]]`: the user's own manifests, as overlays are.
 
-use super::load::{drop_server_fields, read_manifests};
+use super::load::read_manifests;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::ir::Object;
 use crate::source::BundleFiles;
@@ -16,8 +16,7 @@ pub fn own_manifests(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Opti
     diagnostics.extend(files.manifests.keys().filter_map(|name| kustomization(name)));
     let mut objects = Vec::new();
     if !diagnostics.has_errors_since(start) {
-        read_manifests(files, true, &mut objects, diagnostics);
-        objects.iter_mut().for_each(drop_server_fields);
+        objects = read_manifests(files, true, diagnostics);
     }
     if objects.is_empty() && !diagnostics.has_errors_since(start) {
         let names: Vec<String> = files.manifests.keys().map(|name| format!("`{name}`")).collect();

@@ -17,10 +17,8 @@ const ANNOTATION: &str = "olm.properties";
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
-    let documents = files
-        .metadata
-        .get(FILE)
-        .and_then(|bytes| documents(FILE, bytes, files, &mut Diagnostics::new()));
+    let Some(bytes) = files.metadata.get(FILE) else { return };
+    let documents = documents(FILE, bytes, files, &mut Diagnostics::new());
     let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
     let added = list(file.value.get("properties")).iter().filter_map(|item| {
         let kind = item.get("type")?.as_str()?;

@@ -1,7 +1,7 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
 use super::type_walk::{Findings, MissingField, walk};
-use crate::ir::{Step, group_of, path_of, read_as, truth};
+use crate::ir::{ReadError, Step, group_of, path_of, read_as, truth};
 use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
@@ -47,6 +47,12 @@ impl TypeMismatch {
             ("a boolean", "a string") => Some("write true or false without quotes"),
             _ => None,
         }
+    }
+}
+
+impl From<ReadError> for TypeMismatch {
+    fn from(ReadError { path, why }: ReadError) -> Self {
+        TypeMismatch { path: path_of(&path), why }
     }
 }
 
@@ -155,13 +161,13 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     let Ok(read) = read else {
         return TypeCheck { mismatches: mismatches::<T>(json), ..TypeCheck::default() };
     };
-    // Twice: types are those of what was written, and a required field with a zero value is like a
-    // missing one to the API server.
-    let mut mismatches = walk(&read.value, &json).mismatches;
+    let mut mismatches: Vec<_> = read.mismatches.into_iter().map(TypeMismatch::from).collect();
     mismatches.truncate(MOST);
-    drop_zeros(&mut json);
-    let found = read_as::<T>(&json).map(|read| walk(&read.value, &json)).unwrap_or_default();
-    let Findings { mut missing, mut unsupported, .. } = found;
+    // Read again: a required field with a zero value is like a missing one to the API server, whose types
+    // have no other zero value. Items of lists and empty maps stay.
+    keep_entries(&mut json, |value| value.is_object() || truth(value));
+    let found = read_as::<T>(&json).map(|read| walk(&read, &json)).unwrap_or_default();
+    let Findings { mut missing, mut unsupported } = found;
     // Controllers write it, and the API server ignores that of an applied object.
     missing.retain(|found| !found.path.starts_with(".status"));
     unsupported.retain(|(path, _)| !path.starts_with(".status"));
@@ -181,23 +187,24 @@ pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
         drop_nulls(&mut json);
         let wrong = match read_as::<T>(&json) {
             Ok(read) => {
-                found.extend(walk(&read.value, &json).mismatches);
+                found.extend(read.mismatches.into_iter().map(TypeMismatch::from));
                 break;
             }
             Err(wrong) => wrong,
         };
-        let (path, why) = (path_of(&wrong.path), wrong.why);
+        let steps = wrong.path.clone();
+        let wrong = TypeMismatch::from(wrong);
         // The replacement did not fit either, so the next attempt would find it again.
-        let again = found.iter().any(|mismatch| mismatch.path == path);
-        let value = wrong.path.iter().try_fold(&mut json, |value, step| match step {
+        let again = found.iter().any(|mismatch| mismatch.path == wrong.path);
+        let value = steps.iter().try_fold(&mut json, |value, step| match step {
             Step::Key(key) => value.get_mut(key),
             Step::Index(index) => value.get_mut(index),
         });
         match value {
-            Some(value) if !again => *value = zero(&why),
+            Some(value) if !again => *value = zero(&wrong.why),
             _ => break,
         }
-        found.push(TypeMismatch { path, why });
+        found.push(wrong);
     }
     found.truncate(MOST);
     found
@@ -217,12 +224,6 @@ fn zero(why: &str) -> Json {
 
 fn drop_nulls(json: &mut Json) {
     keep_entries(json, |value| !value.is_null());
-}
-
-/// Removes the values of maps that are the same to the API server as missing ones: its types have no
-/// other zero value. Items of lists and empty maps stay.
-fn drop_zeros(json: &mut Json) {
-    keep_entries(json, |value| value.is_object() || truth(value));
 }
 
 fn keep_entries(json: &mut Json, keep: fn(&Json) -> bool) {

@@ -5,6 +5,7 @@
 
 use crate::diag;
 use crate::escape::markdown;
+use crate::ir::Map;
 use crate::yaml;
 use askama::Template;
 use askama::filters::{Escaper, Safe};
@@ -37,6 +38,11 @@ pub const RELEASE: &str = "=release-namespace=";
 /// Returns the content of a file.
 pub fn file(template: impl Template) -> String {
     format!("{template}\n")
+}
+
+/// Returns the YAML of a map without expressions, which cannot fail.
+pub(crate) fn plain(root: &Map) -> String {
+    yaml::plain(root).unwrap_or_default()
 }
 
 /// The filters of the templates.

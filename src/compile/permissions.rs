@@ -149,42 +149,44 @@ fn in_short(verbs: &[&str]) -> String {
     words.join(", ")
 }
 
+/// API group, resources, verbs, and why it is sensitive to have one of the verbs on one of the resources.
+const SENSITIVE: [(&str, &[&str], &[&str], &str); 5] = [
+    ("", &["secrets"], &READ, "reads secrets"),
+    (
+        "rbac.authorization.k8s.io",
+        &["roles", "clusterroles", "rolebindings", "clusterrolebindings"],
+        CHANGE,
+        "writes RBAC",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+        CHANGE,
+        "intercepts API requests",
+    ),
+    // WebSockets begin with a GET, for which the verb is `get`.
+    ("", &["pods/exec", "pods/attach"], &["create", "get"], "can exec into pods"),
+    ("", &["serviceaccounts/token"], &["create"], "can create ServiceAccount tokens"),
+];
+
+/// Verbs that change what an object allows.
+const CHANGE: &[&str] = &["create", "update", "patch"];
+
 /// Returns the reasons why a rule is sensitive.
 fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static str> {
     let any = |list: &[&str], wanted: &[&str]| list.iter().any(|item| wanted.contains(item));
-    let may = |group: &str, wanted: &[&str], actions: &[&str]| {
-        any(groups, &[group, "*"])
-            && (any(resources, wanted) || resources.contains(&"*"))
-            && (any(verbs, actions) || verbs.contains(&"*"))
-    };
-    if any(groups, &["*"]) && any(resources, &["*"]) && any(verbs, &["*"]) {
+    let any_or_all = |list: &[&str], wanted: &[&str]| any(list, wanted) || list.contains(&"*");
+    if [verbs, resources, groups].iter().all(|list| list.contains(&"*")) {
         // All other reasons follow from this one.
         return vec!["cluster admin"];
     }
-    let writing = ["create", "update", "patch"];
-    let rbac = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
-    let webhooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
-    let mut reasons = Vec::new();
-    if any(verbs, &["escalate", "bind", "impersonate"]) {
-        reasons.push("can escalate its own permissions");
-    }
-    if may("", &["secrets"], &["get", "list", "watch"]) {
-        reasons.push("reads secrets");
-    }
-    if may("rbac.authorization.k8s.io", &rbac, &writing) {
-        reasons.push("writes RBAC");
-    }
-    if may("admissionregistration.k8s.io", &webhooks, &writing) {
-        reasons.push("intercepts API requests");
-    }
-    // WebSockets begin with a GET, for which the verb is `get`.
-    if may("", &["pods/exec", "pods/attach"], &["create", "get"]) {
-        reasons.push("can exec into pods");
-    }
-    if may("", &["serviceaccounts/token"], &["create"]) {
-        reasons.push("can create ServiceAccount tokens");
-    }
 
+    let escalates = any(verbs, &["escalate", "bind", "impersonate"]);
+    let mut reasons = Vec::from_iter(escalates.then_some("can escalate its own permissions"));
+    let sensitive = SENSITIVE.iter().filter(|(group, of, actions, _)| {
+        any_or_all(groups, &[group]) && any_or_all(resources, of) && any_or_all(verbs, actions)
+    });
+    reasons.extend(sensitive.map(|(.., why)| *why));
     reasons
 }
 

@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
     let files = sample::files(&[("file.yaml", text)], &[]);
     let mut diagnostics = Diagnostics::new();
-    let mut objects = Vec::new();
-    read_manifests(&files, false, &mut objects, &mut diagnostics);
+    let objects = read_manifests(&files, false, &mut diagnostics);
     let found = diagnostics
         .iter()
         .map(|diagnostic| {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::TypeMismatch;
 use crate::typed::{check_object, checked_kinds, served_version};
 use serde_json::{Value as Json, json};
 

@@ -59,12 +59,11 @@ fn entries(
     let text = |item: &Value, key: &str| {
         item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(Value::text)
     };
-    list(csv.object.at(path))
-        .iter()
-        .filter(|item| required.iter().all(|key| text(item, key).is_some()))
-        .map(|item| {
-            let keys = required.iter().chain(optional);
-            Value::map(keys.filter_map(|key| Some((*key, text(item, key)?))))
-        })
-        .collect()
+    let items = list(csv.object.at(path)).iter();
+    let items = items.filter(|item| required.iter().all(|key| text(item, key).is_some()));
+    let entry = |item| {
+        let keys = required.iter().chain(optional);
+        Value::map(keys.filter_map(|key| Some((*key, text(item, key)?))))
+    };
+    items.map(entry).collect()
 }

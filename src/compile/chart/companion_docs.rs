@@ -1,46 +1,40 @@
 //! README.md and NOTES.txt of the charts NAME-crds and NAME-operands.
 
 use super::notes::CLIENT_SIDE_LIMIT;
-use super::{DocumentedChart, Part, crd_docs, gates, readme, steps, switches, uninstall};
+use super::{DocumentedChart, Part, crd_docs, gates, readme, uninstall};
 use crate::config::Source;
-use crate::documents::{self, RELEASE, filters};
+use crate::documents::{RELEASE, filters};
 use crate::ir::Object;
 use crate::overlay;
 use crate::yaml::in_text;
 use askama::Template;
 
-/// Returns README.md and NOTES.txt of the chart NAME-crds.
-pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
-    (documents::file(CrdsReadme { chart }), documents::file(CrdsNotes { chart }))
-}
-
+/// README.md of the chart NAME-crds.
 #[derive(Template)]
 #[template(path = "chart/documents/readme_crds.md")]
-struct CrdsReadme<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct CrdsReadme<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
+/// NOTES.txt of the chart NAME-crds.
 #[derive(Template)]
 #[template(path = "chart/documents/notes_crds.txt", syntax = "notes")]
-struct CrdsNotes<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct CrdsNotes<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
-/// Returns README.md and NOTES.txt of the chart NAME-operands.
-pub(super) fn operands(chart: &DocumentedChart<'_>) -> (String, String) {
-    (documents::file(OperandsReadme { chart }), documents::file(OperandsNotes { chart }))
-}
-
+/// README.md of the chart NAME-operands.
 #[derive(Template)]
 #[template(path = "chart/documents/readme_operands.md")]
-struct OperandsReadme<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct OperandsReadme<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
+/// NOTES.txt of the chart NAME-operands.
 #[derive(Template)]
 #[template(path = "chart/documents/notes_operands.txt", syntax = "notes")]
-struct OperandsNotes<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct OperandsNotes<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
 impl OperandsNotes<'_> {

@@ -24,18 +24,13 @@ pub struct Crds {
     /// Folder of the files, with a trailing slash; empty when there are none.
     folder: &'static str,
     /// Sizes in bytes by CRD name.
-    sizes: BTreeMap<String, usize>,
+    pub(super) sizes: BTreeMap<String, usize>,
 }
 
 impl Crds {
     /// Returns true if the object is one of these CRDs.
     pub(super) fn holds(&self, object: &Object) -> bool {
         object.kind() == "CustomResourceDefinition" && self.sizes.contains_key(object.name())
-    }
-
-    /// Returns the sizes in bytes by CRD name.
-    pub(super) fn sizes(&self) -> &BTreeMap<String, usize> {
-        &self.sizes
     }
 
     /// Returns true if the CRDs are in the subchart.

@@ -6,9 +6,9 @@ use super::{Description, Part, artifact_hub};
 use crate::bundle::Bundle;
 use crate::config::Maintainer;
 use crate::diag::join;
+use crate::documents::plain;
 use crate::fields::texts;
 use crate::ir::{Map, Object, Value, map, value};
-use crate::yaml;
 
 /// Returns Chart.yaml: versions, description and provenance, without timestamps, and
 /// the examples of custom resources if `with_examples`.
@@ -160,9 +160,4 @@ pub fn maintainers(maintainers: &[Maintainer]) -> Value {
     let entry =
         |Maintainer { name, email, url }: &_| value!({"name": name, "email": ?email, "url": ?url});
     Value::Seq(maintainers.iter().map(entry).collect())
-}
-
-/// Returns the YAML of a map without expressions, which cannot fail.
-fn plain(root: &Map) -> String {
-    yaml::plain(root).unwrap_or_default()
 }

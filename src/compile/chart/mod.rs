@@ -20,8 +20,6 @@ mod named_templates;
 mod notes;
 pub mod readme;
 pub mod required_apis;
-mod steps;
-mod switches;
 mod uninstall;
 pub mod values;
 
@@ -38,10 +36,14 @@ pub use generated::{Manifest, render_generated, single_map};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
+use crate::documents::file;
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay::{self, Definitions};
 use askama::filters::Safe;
+use companion_docs::{CrdsNotes, CrdsReadme, OperandsNotes, OperandsReadme};
+use notes::Notes;
+use readme::Readme;
 use required_apis::Providers;
 use std::collections::BTreeMap;
 
@@ -172,8 +174,8 @@ struct DocumentedChart<'a> {
     /// The kinds of its cluster-scoped objects.
     cluster_scoped: Option<Safe<String>>,
     /// Steps after the installation, and then gates.
-    steps: Vec<Step>,
-    gates: Vec<Gate>,
+    steps: &'a [Step],
+    gates: &'a [Gate],
 }
 
 impl<'a> DocumentedChart<'a> {
@@ -194,6 +196,11 @@ impl<'a> DocumentedChart<'a> {
     /// Returns the namespace in commands.
     fn namespace(&self) -> Safe<&'a str> {
         Safe(self.description.namespace)
+    }
+
+    /// Returns the name of the Job that carries the steps out.
+    fn steps_job(&self) -> String {
+        overlay::job_name(self.description.config, self.part.phase().unwrap_or_default())
     }
 
     /// Returns the relative path of another chart of the bundle.
@@ -281,12 +288,10 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let read = ReadPaths::of(&unit.objects);
     // Values of objects that are in another chart now.
     unit.values.retain(|value| read.contains(&value.path));
-    let parts = [(Part::Crds, crds), (Part::Operator, unit), (Part::Operands, operands)];
-    parts
-        .into_iter()
-        .filter(|(part, unit)| *part == Part::Operator || !unit.objects.is_empty())
-        .map(|(part, unit)| chart(unit, description, part, companions, &providers, &scopes))
-        .collect()
+    let mut parts = vec![(Part::Crds, crds), (Part::Operator, unit), (Part::Operands, operands)];
+    parts.retain(|(part, unit)| *part == Part::Operator || !unit.objects.is_empty());
+    let chart = |(part, unit)| chart(unit, description, part, companions, &providers, &scopes);
+    parts.into_iter().map(chart).collect()
 }
 
 /// Moves the matching objects, with the values that they use, to a new unit.
@@ -317,29 +322,27 @@ fn chart(
     }
 
     let config = description.config;
-    let after = part
-        .phase()
-        .map(|phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit)));
-    let (steps, gates) = after.unwrap_or_default();
-    let documented = DocumentedChart {
+    let after =
+        |phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit));
+    let (steps, gates) = part.phase().map(after).unwrap_or_default();
+    let chart = &DocumentedChart {
         part,
         unit,
         description,
         crds: &crds,
         companions,
         cluster_scoped: cluster_scope::kinds(unit, &crds, scopes),
-        steps,
-        gates,
+        steps: &steps,
+        gates: &gates,
     };
     let (readme, notes) = match part {
-        Part::Operator => (readme::readme(&documented), notes::notes(&documented)),
-        Part::Crds => companion_docs::crds(&documented),
-        Part::Operands => companion_docs::operands(&documented),
+        Part::Operator => (file(Readme { chart }), file(Notes { chart })),
+        Part::Crds => (file(CrdsReadme { chart }), file(CrdsNotes { chart })),
+        Part::Operands => (file(OperandsReadme { chart }), file(OperandsNotes { chart })),
     };
-    let DocumentedChart { steps, gates, .. } = documented;
 
     let has_switches = part == Part::Operands;
-    let gate_seconds = if has_switches { switches::seconds(&config.switches) } else { 0 };
+    let gate_seconds = if has_switches { overlay::switch_seconds(&config.switches) } else { 0 };
     Content {
         name: &part.name(config),
         version: description.version,

@@ -1,29 +1,26 @@
 //! Files with the named templates that the objects of a chart include.
 
-use crate::ir::{Expr, Part, Unit};
+use crate::ir::{Expr, Unit};
 use crate::yaml::{CERTIFICATE_TEMPLATE, IMAGE_TEMPLATE};
 
-/// The path and text of each file.
-pub(super) const TEXTS: [(&str, &str); 2] = [CERTIFICATES, IMAGES];
+/// The path and text of a file, and the expressions that need it.
+type NamedTemplates = (&'static str, &'static str, fn(&Expr) -> bool);
 
-const CERTIFICATES: (&str, &str) = ("templates/_certificate.tpl", CERTIFICATE_TEMPLATE);
-const IMAGES: (&str, &str) = ("templates/_image.tpl", IMAGE_TEMPLATE);
+/// All such files.
+pub(super) const TEXTS: [NamedTemplates; 2] = [
+    ("templates/_certificate.tpl", CERTIFICATE_TEMPLATE, |expr| {
+        matches!(expr, Expr::Certificate(_))
+    }),
+    ("templates/_image.tpl", IMAGE_TEMPLATE, |expr| {
+        // Of the parts of texts, only images read values.
+        matches!(expr, Expr::Concat(_) | Expr::Truncated(..)) && expr.reads_values()
+    }),
+];
 
 /// Returns the path and text of each file that an object of the unit needs.
 pub(super) fn files(unit: &Unit) -> Vec<(String, String)> {
-    let mut certificates = false;
-    let mut images = false;
-    for expr in unit.objects.iter().flat_map(|object| object.expressions()) {
-        match expr {
-            Expr::Certificate(_) => certificates = true,
-            Expr::Concat(parts) | Expr::Truncated(parts, _) => {
-                images |= parts.iter().any(|part| matches!(part, Part::Image(_)));
-            }
-            _ => {}
-        }
-    }
-
-    let needed = [(certificates, CERTIFICATES), (images, IMAGES)];
-    let needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
-    needed.map(|(_, (path, text))| (path.to_owned(), text.to_owned())).collect()
+    let expressions: Vec<&Expr> =
+        unit.objects.iter().flat_map(|object| object.expressions()).collect();
+    let needed = TEXTS.iter().filter(|(.., needs)| expressions.iter().any(|expr| needs(expr)));
+    needed.map(|(path, text, _)| ((*path).to_owned(), (*text).to_owned())).collect()
 }

@@ -1,8 +1,8 @@
 //! NOTES.txt, which `helm install` prints.
 
-use super::{DocumentedChart, Part, gates, steps};
+use super::{DocumentedChart, Part, gates};
 use crate::config::Layout;
-use crate::documents::{self, RELEASE, filters};
+use crate::documents::{RELEASE, filters};
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::in_text;
 use askama::Template;
@@ -11,29 +11,24 @@ use askama::Template;
 /// annotation of at most 262,144 bytes.
 pub(super) const CLIENT_SIDE_LIMIT: usize = 262_144;
 
-/// Returns NOTES.txt: commands to check the installation, the next steps, and upgrade instructions.
-pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
-    documents::file(Notes { chart })
-}
-
+/// NOTES.txt: commands to check the installation, the next steps, and upgrade instructions.
 #[derive(Template)]
 #[template(path = "chart/documents/notes.txt", syntax = "notes")]
-struct Notes<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct Notes<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
 impl Notes<'_> {
     /// Returns the kind, name and namespace of each workload that stays, the namespace as Helm reads it.
     fn workloads(&self) -> Vec<(String, &str, String)> {
-        let objects = self.chart.unit.objects.iter();
         let release_namespace = Value::Expr(Expr::ReleaseNamespace);
-        let mut workloads: Vec<(String, &str, String)> = objects
-            .filter(|object| LASTING_WORKLOADS.contains(&object.kind()))
-            .filter_map(|object| {
-                let namespace = object.metadata("namespace").unwrap_or(&release_namespace);
-                Some((object.kind().to_lowercase(), object.name(), in_text(namespace)?))
-            })
-            .collect();
+        let objects = self.chart.unit.objects.iter();
+        let workloads = objects.filter(|object| LASTING_WORKLOADS.contains(&object.kind()));
+        let workloads = workloads.filter_map(|object| {
+            let namespace = object.metadata("namespace").unwrap_or(&release_namespace);
+            Some((object.kind().to_lowercase(), object.name(), in_text(namespace)?))
+        });
+        let mut workloads: Vec<(String, &str, String)> = workloads.collect();
         // The order of a bundle's files must not show.
         workloads.sort_unstable();
         workloads

@@ -1,10 +1,10 @@
 //! README.md of a chart.
 
 use super::notes::{CLIENT_SIDE_LIMIT, pull_namespaces};
-use super::{DocumentedChart, Part, crd_docs, gates, readme, steps, uninstall};
+use super::{DocumentedChart, Part, crd_docs, gates, readme, uninstall};
 use crate::config::{CertificateProvider, Source};
 use crate::diag::join;
-use crate::documents::{self, filters};
+use crate::documents::filters;
 use crate::escape::markdown::code;
 use crate::ir::{Expr, Identity, Unit, Value, ValueSpec, ValuesPath};
 use crate::{overlay, permissions};
@@ -12,15 +12,11 @@ use askama::Template;
 use askama::filters::Safe;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns README.md: install commands, values, CRDs, images and provenance.
-pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
-    documents::file(Readme { chart })
-}
-
+/// README.md: install commands, values, CRDs, images and provenance.
 #[derive(Template)]
 #[template(path = "chart/documents/readme.md")]
-struct Readme<'a> {
-    chart: &'a DocumentedChart<'a>,
+pub(super) struct Readme<'a> {
+    pub(super) chart: &'a DocumentedChart<'a>,
 }
 
 impl Readme<'_> {

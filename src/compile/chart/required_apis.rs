@@ -33,16 +33,14 @@ pub fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String
         object.when.is_none() && !is_built_in(object) && own.of_object(object).is_none()
     });
     // Each API once, in any order of the objects.
-    let apis: BTreeSet<(String, String)> = foreign
-        .map(|object| {
-            let api = format!("{}/{}", object.api_version(), object.kind());
-            let remedy = remedy(object, providers);
-            let sentence = format!(
-                "{name} requires the API {api}, which this cluster does not have: {remedy}"
-            );
-            (api, sentence)
-        })
-        .collect();
+    let apis = foreign.map(|object| {
+        let api = format!("{}/{}", object.api_version(), object.kind());
+        let remedy = remedy(object, providers);
+        let sentence =
+            format!("{name} requires the API {api}, which this cluster does not have: {remedy}");
+        (api, sentence)
+    });
+    let apis: BTreeSet<(String, String)> = apis.collect();
     (!apis.is_empty()).then(|| template_text(apis))
 }
 

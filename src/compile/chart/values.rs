@@ -1,5 +1,6 @@
 //! values.yaml with helm-docs comments, and values.schema.json.
 
+use crate::documents::plain;
 use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
 use crate::layout::wrap;
@@ -67,7 +68,7 @@ fn write_yaml(nodes: &Tree<'_>, indent: usize, out: &mut String) {
 
                 let entry =
                     Map::from_iter([((*name).to_owned(), Value::from(spec.default.clone()))]);
-                for line in yaml::plain(&entry).unwrap_or_default().lines() {
+                for line in plain(&entry).lines() {
                     out.push_str(&format!("{margin}{line}\n"));
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
-use crate::config::Source;
+use crate::config::{Source, Text};
 use crate::diag::{Code, Diagnostic, Place, join, listed, quoted};
 
 /// Most names in a message.
@@ -151,15 +151,12 @@ fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]
 
 fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
     // Entries of `[defaults]` stay there.
-    let known = &own.config.settings.provided;
-    let known: Vec<String> = known
-        .iter()
-        .filter(|entry| {
-            let (entry, own) = (&entry.span, &own.config.span);
-            entry.source.name == own.source.name && entry.range.start > own.range.start
-        })
-        .map(|entry| entry.text.clone())
-        .collect();
+    let is_own = |entry: &&Text| {
+        let (entry, own) = (&entry.span, &own.config.span);
+        entry.source.name == own.source.name && entry.range.start > own.range.start
+    };
+    let known = own.config.settings.provided.iter().filter(is_own);
+    let known: Vec<String> = known.map(|entry| entry.text.clone()).collect();
     format!("; or, if the cluster already provides it: {}", list("provided", &known, provided))
 }
 

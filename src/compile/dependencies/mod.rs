@@ -64,10 +64,6 @@ impl<'c> Member<'c> {
             objects,
         }
     }
-
-    fn has(&self, api: &Api) -> bool {
-        self.requirements.provides.contains(api)
-    }
 }
 
 /// Checks all bundles of a configuration against each other.
@@ -206,7 +202,7 @@ impl<'m> Checker<'m, '_> {
             }
             Requirement::Api(api) => {
                 let provided = self.provided(&api.to_string());
-                self.met_by(provided, |member| member.has(api))
+                self.met_by(provided, |member| member.requirements.provides.contains(api))
             }
             Requirement::All(list) => {
                 let outcomes = self.evaluate_all(list);
@@ -253,11 +249,11 @@ impl<'m> Checker<'m, '_> {
 
     /// Returns true if `provided` has the requirement, and marks the entry as used.
     fn provided(&mut self, wanted: &str) -> bool {
-        let entries =
-            self.own().config.settings.provided.iter().filter(|entry| entry.text == wanted);
-        let starts: Vec<Start<'m>> = entries.map(|entry| start_of(&entry.span)).collect();
-        self.used.extend(&starts);
-        !starts.is_empty()
+        let entries = self.own().config.settings.provided.iter();
+        let mut entries = entries.filter(|entry| entry.text == wanted).peekable();
+        let is_provided = entries.peek().is_some();
+        self.used.extend(entries.map(|entry| start_of(&entry.span)));
+        is_provided
     }
 
     fn met_by(&self, provided: bool, fits: impl Fn(&Member<'_>) -> bool) -> Outcome {
@@ -281,29 +277,19 @@ impl<'m> Checker<'m, '_> {
 
 /// Returns, for each bundle, the bundles that must be installed before it.
 fn installed_before(members: &[Member<'_>]) -> Vec<BTreeSet<usize>> {
-    let index: BTreeMap<&str, usize> = members
-        .iter()
-        .enumerate()
-        .map(|(index, member)| (member.config.name.as_str(), index))
-        .collect();
-    let next: Vec<Vec<usize>> = members
-        .iter()
-        .map(|member| {
-            let names = member.config.depends_on.iter();
-            names.filter_map(|name| index.get(name.as_str()).copied()).collect()
-        })
-        .collect();
-    (0..members.len())
-        .map(|start| {
-            let mut reached = BTreeSet::new();
-            let mut waiting = vec![start];
-            while let Some(index) = waiting.pop() {
-                // What was reached before is not followed again, so that circles end.
-                waiting.extend(next[index].iter().filter(|next| reached.insert(**next)));
-            }
-            reached
-        })
-        .collect()
+    let names = members.iter().map(|member| member.config.name.as_str());
+    let named: BTreeMap<&str, usize> = names.zip(0..).collect();
+    let before = |member| {
+        let mut reached = BTreeSet::new();
+        let mut waiting: Vec<&Member<'_>> = vec![member];
+        while let Some(member) = waiting.pop() {
+            let next = member.config.depends_on.iter().filter_map(|name| named.get(name.as_str()));
+            // What was reached before is not followed again, so that circles end.
+            waiting.extend(next.filter(|next| reached.insert(**next)).map(|next| &members[*next]));
+        }
+        reached
+    };
+    members.iter().map(before).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
 //! ApplicationSet that discovers models.
 
-use super::{Planned, document, filled, join};
+use super::{Planned, document, filled, join, value_files};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
 use crate::field_ownership::ca_bundles;
 use crate::ir::{Value, value};
@@ -71,10 +71,9 @@ fn health_checks(plan: &[Planned<'_>], argocd: &ArgoCd) -> Option<String> {
         };
         kinds.entry(kind).or_default().push(gate);
     }
-    let mut data: BTreeMap<String, Value> = kinds
-        .into_iter()
-        .map(|(kind, gates)| (format!("{HEALTH}.{kind}"), Value::text(health_check(&gates))))
-        .collect();
+    let checks = kinds.into_iter().map(|(kind, gates)| (kind, health_check(&gates).into()));
+    let checks = checks.map(|(kind, check)| (format!("{HEALTH}.{kind}"), check));
+    let mut data: BTreeMap<String, Value> = checks.collect();
     // Argo CD has no health of Applications since 1.8, unless its settings have a check.
     if argocd.style == ArgoStyle::AppOfApps {
         data.insert(format!("{HEALTH}.argoproj.io_Application"), APPLICATION_HEALTH.into());
@@ -130,13 +129,11 @@ fn applications(
             let is_named = own_application(argocd, &planned.release.name).is_some();
             argocd.style == ArgoStyle::AppOfApps || is_named
         });
-    let mut files: BTreeMap<String, String> = own
-        .into_iter()
-        .map(|planned| {
-            let path = format!("{folder}/{}.yaml", planned.release.name);
-            (path, application(planned, deploy, argocd))
-        })
-        .collect();
+    let file = |planned: &Planned<'_>| {
+        let path = format!("{folder}/{}.yaml", planned.release.name);
+        (path, application(planned, deploy, argocd))
+    };
+    let mut files: BTreeMap<String, String> = own.into_iter().map(file).collect();
 
     // Models come after all charts that are listed.
     let wave = listed.last().map_or(0, |last| last.level + 1);
@@ -150,10 +147,8 @@ fn applications(
         }
     }
     if let Some(found) = &argocd.discovery {
-        files.insert(
-            format!("{folder}/{DISCOVERY}"),
-            discovered_set(&listed, deploy, argocd, found, wave),
-        );
+        let models = discovered_set(&listed, deploy, argocd, found, wave);
+        files.insert(format!("{folder}/{DISCOVERY}"), models);
     }
     files
 }
@@ -174,12 +169,9 @@ fn discovered_set(
 ) -> String {
     let flux = deploy.flux.iter().map(|flux| flux.dir.as_str());
     let charts = listed.iter().map(|planned| planned.release.dir.as_str());
-    let others: BTreeSet<&str> = charts
-        .chain([argocd.dir.as_str()])
-        .chain(flux)
-        // The generator's `*` matches one level of directories.
-        .filter_map(|dir| dir.split('/').next())
-        .collect();
+    // The generator's `*` matches one level of directories.
+    let others = charts.chain([argocd.dir.as_str()]).chain(flux);
+    let others: BTreeSet<&str> = others.filter_map(|dir| dir.split('/').next()).collect();
     let everything = value!({"path": join(&deploy.charts, "*")});
     let excluded =
         others.into_iter().map(|dir| value!({"path": join(&deploy.charts, dir), "exclude": true}));
@@ -346,11 +338,9 @@ struct Chart<'a> {
 
 impl Chart<'_> {
     fn spec(&self, deploy: &Deploy, argocd: &ArgoCd, automatic: bool) -> Value {
-        let values = deploy.values.as_ref().map(|values| {
-            // From the root of the repository.
-            let files = values.files(self.name).into_iter();
-            Value::texts(files.map(|file| format!("/{}", join(&values.in_repository, &file))))
-        });
+        let values = value_files(deploy, self.name, |values| &values.in_repository);
+        // From the root of the repository.
+        let values = values.map(|files| Value::texts(files.iter().map(|file| format!("/{file}"))));
         let helm = value!({
             "releaseName": self.name,
             // Charts without values in the configuration have no file of values.

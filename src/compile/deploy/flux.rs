@@ -1,7 +1,7 @@
 //! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
 //! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Planned, Release, document, filled, join};
+use super::{Planned, Release, document, filled, join, value_files};
 use crate::config::{Deploy, Flux};
 use crate::diag;
 use crate::ir::{Value, value};
@@ -27,14 +27,12 @@ pub(super) fn files(
 ) -> BTreeMap<String, String> {
     // In a directory of their own: a chart may have the name of the list.
     let has_gates = plan.iter().any(|planned| !planned.release.install.gates.is_empty());
-    let file = |name: &str| {
-        let path = format!("{}/{RELEASES}/{name}", flux.dir);
-        if has_gates { path + "/helmrelease.yaml" } else { path + ".yaml" }
+    let end = if has_gates { "/helmrelease.yaml" } else { ".yaml" };
+    let file = |planned: &Planned<'_>| {
+        let path = format!("{}/{RELEASES}/{}{end}", flux.dir, planned.release.name);
+        (path, helm_release(planned, deploy, flux))
     };
-    let mut files: BTreeMap<String, String> = plan
-        .iter()
-        .map(|planned| (file(&planned.release.name), helm_release(planned, deploy, flux)))
-        .collect();
+    let mut files: BTreeMap<String, String> = plan.iter().map(file).collect();
     if has_gates {
         files.extend(plan.iter().map(|planned| {
             let path = format!("{}/{STEPS}/{}.yaml", flux.dir, planned.release.name);
@@ -147,13 +145,10 @@ fn release_timeout(release: &Release, flux: &Flux) -> String {
 fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let release = planned.release;
     let chart_path = join(&deploy.charts, &release.dir);
-    let values = deploy.values.as_ref().map(|values| {
-        // The chart's own values come first, because Flux replaces the default with this list.
-        let own = format!("{chart_path}/values.yaml");
-        let files = values.files(&release.name).into_iter();
-        let files = files.map(|file| join(&values.in_repository, &file));
-        Value::texts(std::iter::once(own).chain(files))
-    });
+    let values = value_files(deploy, &release.name, |values| &values.in_repository);
+    // The chart's own values come first, because Flux replaces the default with this list.
+    let own = format!("{chart_path}/values.yaml");
+    let values = values.map(|files| Value::texts(std::iter::once(own).chain(files)));
     let strategy = if values.is_some() { "Revision" } else { "ChartVersion" };
     // Without a word Flux would leave CRDs of crds/ directories at the version that was installed
     // first.

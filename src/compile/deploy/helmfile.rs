@@ -1,6 +1,6 @@
 //! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
 
-use super::{Planned, Release, document, filled, join};
+use super::{Planned, Release, document, filled, value_files};
 use crate::config::Deploy;
 use crate::ir::{Value, value};
 use crate::kubectl::Namespaces;
@@ -51,19 +51,13 @@ pub(super) fn file(plan: &[Planned<'_>], deploy: &Deploy, name: &str) -> String 
 fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let release = planned.release;
     let chart = format!("./{}", release.dir);
-    let files: Vec<Value> = deploy
-        .values
-        .iter()
-        .flat_map(|values| {
-            let files = values.files(&release.name).into_iter();
-            files.map(|file| Value::text(join(&values.from_output, &file)))
-        })
-        .collect();
+    let files = value_files(deploy, &release.name, |values| &values.from_output);
+    let files = files.unwrap_or_default();
     // Charts without values in the configuration have no file of values.
     let missing = (!files.is_empty()).then_some("Info");
     // Hooks of helmfile carry out the steps.
     let no_job = (!release.install.steps.is_empty()).then(|| value!({"after": {"hook": false}}));
-    let values: Vec<Value> = no_job.into_iter().chain(files).collect();
+    let values = no_job.into_iter().chain(files.into_iter().map(Value::Text)).collect();
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter();
     let needs = needs.map(|need| Value::from(format!("{}/{}", need.namespace, need.name)));
@@ -78,7 +72,9 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &folder];
         [hook("presync", "sh", ["-c", &create]), hook("presync", "kubectl", wait)]
     }));
-    hooks.extend(steps(release));
+    let namespaces = Namespaces::Named(&release.namespace);
+    let steps = release.install.steps.iter();
+    hooks.extend(steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])));
     hooks.extend(waits(release, "postsync"));
     // Helm waits for the Jobs of switches. Hooks of helmfile cannot replace them, because only values
     // say whether a switch is on.
@@ -102,13 +98,6 @@ fn waits(release: &Release, event: &str) -> Vec<Value> {
     let namespaces = Namespaces::Named(&release.namespace);
     let gates = release.install.gates.iter();
     gates.map(|gate| hook(event, "sh", ["-c", &gate.script(namespaces)])).collect()
-}
-
-/// Returns hooks that carry out the steps after a release.
-fn steps(release: &Release) -> Vec<Value> {
-    let namespaces = Namespaces::Named(&release.namespace);
-    let steps = release.install.steps.iter();
-    steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])).collect()
 }
 
 fn hook(

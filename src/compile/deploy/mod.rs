@@ -14,9 +14,9 @@ mod tests;
 pub use crate::chart::{Install, Part};
 pub use plan::{Planned, plan};
 
-use crate::config::Deploy;
+use crate::config::{Deploy, Values};
+use crate::documents::plain;
 use crate::ir::Value;
-use crate::yaml;
 use std::collections::BTreeMap;
 
 /// A chart that was built, and how it is installed. Its release has its name.
@@ -59,13 +59,19 @@ fn document(head: &str, body: &Value) -> String {
     for line in head.lines() {
         text += &format!("# {line}\n");
     }
-    // These maps contain no expressions, so they are always plain.
-    text + &body.as_map().and_then(|map| yaml::plain(map).ok()).unwrap_or_default()
+    text + &body.as_map().map(plain).unwrap_or_default()
 }
 
 /// Returns the list, unless it is empty: readers of these files take an empty one for a mistake.
 fn filled(items: Vec<Value>) -> Option<Vec<Value>> {
     (!items.is_empty()).then_some(items)
+}
+
+/// Returns the paths of the files of values of a release, with that of their directory from the file
+/// that names them; `None` if the configuration has none.
+fn value_files(deploy: &Deploy, release: &str, from: fn(&Values) -> &str) -> Option<Vec<String>> {
+    let values = deploy.values.as_ref()?;
+    Some(values.files(release).iter().map(|file| join(from(values), file)).collect())
 }
 
 /// Joins two paths; `folder` may be empty.

@@ -41,13 +41,13 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
     }
 
     // By name: the order of bundles.toml must not change the files.
-    let mut order: Vec<(usize, &Release, &BTreeSet<usize>)> =
-        levels.into_iter().zip(releases).zip(&needs).map(|((l, r), n)| (l, r, n)).collect();
-    order.sort_by_key(|(level, release, _)| (*level, &release.name));
+    let mut order: Vec<usize> = (0..releases.len()).collect();
+    order.sort_by_key(|index| (levels[*index], &releases[*index].name));
     // Each release comes after those that it needs, whose namespaces are known then.
     let mut created: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let planned = order.into_iter().map(|(level, release, needs)| {
-        let mut needs: Vec<&Release> = needs.iter().map(|index| &releases[*index]).collect();
+    let planned = order.into_iter().map(|index| {
+        let (release, level) = (&releases[index], levels[index]);
+        let mut needs: Vec<&Release> = needs[index].iter().map(|need| &releases[*need]).collect();
         needs.sort_by_key(|need| &need.name);
         let before = needs.iter().filter_map(|need| created.get(need.name.as_str()));
         let mut there: BTreeSet<&str> = before.flatten().copied().collect();
@@ -62,13 +62,9 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
 /// Returns the indices of what `release` needs.
 fn needs(releases: &[Release], release: &Release) -> BTreeSet<usize> {
     let last_part = |bundle: &String, below: Option<Part>| {
-        releases
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| other.bundle == *bundle)
-            .filter(|(_, other)| below.is_none_or(|part| other.install.part < part))
-            .max_by_key(|(_, other)| other.install.part)
-            .map(|(index, _)| index)
+        let parts = (0..releases.len()).filter(|index| releases[*index].bundle == *bundle);
+        let part = |index: &usize| releases[*index].install.part;
+        parts.filter(|index| below.is_none_or(|below| part(index) < below)).max_by_key(part)
     };
     let mut needs: BTreeSet<usize> =
         last_part(&release.bundle, Some(release.install.part)).into_iter().collect();

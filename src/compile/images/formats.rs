@@ -2,10 +2,10 @@
 
 use super::{BundleImages, Image, Use, UseKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, join};
+use crate::documents::plain;
 use crate::escape::{self, Lines};
-use crate::ir::{Map, Value, map, value};
+use crate::ir::{Value, map, value};
 use crate::source::Reference;
-use crate::yaml;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
 pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
     let references = references(bundles, diagnostics);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
-    for Wanted { reference, .. } in references.values() {
+    for (reference, _) in references.values() {
         // References without a registry were skipped.
         let (host, repository) = reference.name.split_once('/').unwrap_or_default();
         let digest = reference.digest.as_ref().map(ToString::to_string);
@@ -115,7 +115,7 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str, diagnostics: &mut Diag
     let references = references(bundles, diagnostics);
     let mirror = mirror.trim_end_matches('/');
     let mut repositories = BTreeSet::new();
-    for (text, Wanted { reference, place }) in &references {
+    for (text, (reference, place)) in &references {
         if reference.digest.is_some() {
             repositories.insert(reference.name.as_str());
             continue;
@@ -142,15 +142,13 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str, diagnostics: &mut Diag
     })
 }
 
-/// An image to copy, and the place of its first use.
-struct Wanted {
-    reference: Reference,
-    place: Place,
-}
-
-/// Returns the images to copy, by reference: all except those that are only in annotations.
+/// Returns the images to copy, by reference, each with the place of its first use: all except those that
+/// are only in annotations.
 /// References without a registry are skipped with a warning.
-fn references(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> BTreeMap<String, Wanted> {
+fn references(
+    bundles: &[BundleImages],
+    diagnostics: &mut Diagnostics,
+) -> BTreeMap<String, (Reference, Place)> {
     let mut references = BTreeMap::new();
     for BundleImages { bundle, images } in bundles {
         for image in images {
@@ -162,9 +160,7 @@ fn references(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> BTreeM
             place.bundle.get_or_insert_with(|| bundle.clone());
             match Reference::parse(&image.reference) {
                 Ok(reference) => {
-                    references
-                        .entry(image.reference.clone())
-                        .or_insert(Wanted { reference, place });
+                    references.entry(image.reference.clone()).or_insert((reference, place));
                 }
                 Err(problem) => {
                     let message = format!("an image is skipped: {}", problem.message);
@@ -177,9 +173,4 @@ fn references(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> BTreeM
     }
 
     references
-}
-
-/// Formats a map without expressions as plain YAML.
-fn plain(root: &Map) -> String {
-    yaml::plain(root).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Gates as commands of kubectl.
 
 use super::Namespaces;
-use super::shell::or_fail;
 use crate::config::{self, GateTest, Target};
+use crate::escape::shell::quoted;
 use std::collections::BTreeMap;
 
 /// No namespaces in environment variables.
@@ -110,4 +110,9 @@ pub(super) fn object(Target { group, kind, name, .. }: &Target) -> String {
         "apiextensions.k8s.io" => format!("crd/{name}"),
         group => format!("{kind}.{group}/{name}"),
     }
+}
+
+/// Returns a command that ends the script with this message if the one before it fails.
+pub(super) fn or_fail(message: &str) -> String {
+    format!("|| {{ echo {} >&2; exit 1; }}", quoted(message))
 }

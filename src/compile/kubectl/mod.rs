@@ -4,7 +4,6 @@
 mod adopted_crds;
 mod gate;
 mod namespaces;
-mod shell;
 mod step;
 
 pub use adopted_crds::{adopt_crds, make_helm_owner};

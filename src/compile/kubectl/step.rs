@@ -1,7 +1,6 @@
 //! Steps after the installation as commands of kubectl.
 
-use super::gate::object;
-use super::shell::or_fail;
+use super::gate::{object, or_fail};
 use super::{Gate, Namespaces};
 use crate::config::{StepAfter, Target};
 use crate::escape::shell::quoted;

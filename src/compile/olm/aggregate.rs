@@ -6,14 +6,11 @@
 use super::rbac;
 use crate::bundle::Bundle;
 use crate::ir::{Object, Origin, Value, value};
+use crate::permissions::{READ, WRITE};
 use std::collections::BTreeSet;
 
 /// The aggregated roles with their verbs.
-const ROLES: [(&str, &[&str]); 3] = [
-    ("admin", &["*"]),
-    ("edit", &["create", "update", "patch", "delete"]),
-    ("view", &["get", "list", "watch"]),
-];
+const ROLES: [(&str, &[&str]); 3] = [("admin", &["*"]), ("edit", &WRITE), ("view", &READ)];
 
 /// Returns three ClusterRoles for each owned CRD and APIService, and one for the definition of each
 /// CRD.
@@ -40,12 +37,8 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
     for service in &csv.api_services {
         // As for a CRD, whose name is PLURAL.GROUP.
         let prefix = format!("{}.{}-{}", service.plural, service.group, service.version);
-        objects.extend(api_roles(
-            &prefix,
-            &service.group,
-            &service.plural,
-            &service.endpoint.origin,
-        ));
+        let origin = &service.endpoint.origin;
+        objects.extend(api_roles(&prefix, &service.group, &service.plural, origin));
     }
     // A CSV may describe a version of a CRD twice.
     let mut names = BTreeSet::new();

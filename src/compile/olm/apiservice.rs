@@ -12,14 +12,10 @@ use crate::ir::{Object, Value, map, value};
 pub(super) fn objects(bundle: &Bundle, chart: &str, servers: &[Server<'_>]) -> Vec<Object> {
     let mut objects = Vec::new();
     for server in servers {
-        let mut services = bundle
-            .csv
-            .served_versions()
-            .into_iter()
-            .filter(|service| service.endpoint.deployment == server.deployment.name)
-            .peekable();
+        let mut services = bundle.csv.served_versions();
+        services.retain(|service| service.endpoint.deployment == server.deployment.name);
         // A server of webhooks only needs no delegated authentication.
-        if services.peek().is_none() {
+        if services.is_empty() {
             continue;
         }
 

@@ -6,7 +6,7 @@
 
 use super::webhook_server::{Server, name_with_suffix};
 use crate::config::CertificateProvider;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::fields::{list, maps_mut, text};
 use crate::ir::{
     CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
@@ -32,9 +32,7 @@ impl Server<'_> {
         match self.provider {
             CertificateProvider::CertManager => self.cert_manager(),
             CertificateProvider::Helm => vec![secret(self)],
-            CertificateProvider::ServiceCa
-            | CertificateProvider::ExistingSecret
-            | CertificateProvider::None => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -62,12 +60,14 @@ impl Server<'_> {
             }
         };
 
+        let service = format!("{}.", self.service);
+        let host = |end| Part::around_namespace([service.as_str(), end]);
         let names = ["", ".svc", ".svc.cluster.local"];
-        let names = names.map(|end| Value::Expr(Expr::Concat(host(self, end)))).to_vec();
+        let names = names.map(|end| Value::Expr(Expr::Concat(host(end)))).to_vec();
         let spec = value!({
             "secretName": &self.secret,
             // Clients read the DNS names, which are complete.
-            "commonName": Expr::Truncated(host(self, ""), LONGEST_COMMON_NAME),
+            "commonName": Expr::Truncated(host(""), LONGEST_COMMON_NAME),
             "dnsNames": names,
             "usages": ["server auth"],
             // As OLM's generator for cert-manager: 2 years, renewed a day before the end.
@@ -78,14 +78,6 @@ impl Server<'_> {
 
         objects.push(object("Certificate", &self.secret, spec));
         objects
-    }
-
-    /// Annotates the Service, if the provider requires it.
-    pub(super) fn annotate_service(&self, service: &mut Object) {
-        if self.provider == CertificateProvider::ServiceCa {
-            let key = "service.beta.openshift.io/serving-cert-secret-name";
-            service.annotate(key, &self.secret);
-        }
     }
 
     /// Annotates an object with a CA bundle for the Service, so that the provider injects its CA.
@@ -99,16 +91,13 @@ impl Server<'_> {
         }
         match self.provider {
             CertificateProvider::CertManager => {
-                let certificate =
-                    vec![Part::ReleaseNamespace, Part::Text(format!("/{}", self.secret))];
+                let certificate = Part::around_namespace(["", &format!("/{}", self.secret)]);
                 object.annotate(INJECT_CA_FROM, Expr::Concat(certificate));
             }
             CertificateProvider::ServiceCa => {
                 object.annotate("service.beta.openshift.io/inject-cabundle", "true");
             }
-            CertificateProvider::Helm
-            | CertificateProvider::ExistingSecret
-            | CertificateProvider::None => {}
+            _ => {}
         }
     }
 
@@ -120,9 +109,7 @@ impl Server<'_> {
                 let path = values_path(self, "caBundle");
                 Some(Value::when(Condition::Set(path.clone()), Expr::Base64(path).into()))
             }
-            CertificateProvider::CertManager
-            | CertificateProvider::ServiceCa
-            | CertificateProvider::None => None,
+            _ => None,
         }
     }
 
@@ -133,9 +120,7 @@ impl Server<'_> {
             CertificateProvider::ExistingSecret => {
                 Some(Expr::Text(values_path(self, "secretName")).into())
             }
-            CertificateProvider::CertManager
-            | CertificateProvider::ServiceCa
-            | CertificateProvider::Helm => Some(Value::text(&self.secret)),
+            _ => Some(Value::text(&self.secret)),
         }
     }
 
@@ -180,11 +165,9 @@ impl Server<'_> {
             );
             let hint = "set `certificates`, unless the operator creates its own certificate and \
                     injects the CA bundle";
-            diagnostics.push(
-                Diagnostic::warning(Code::NoCertificate, message)
-                    .at(crate::diag::Place::default().object(format!("Service/{}", self.service)))
-                    .hint(hint),
-            );
+            let place = Place::default().object(format!("Service/{}", self.service));
+            let found = Diagnostic::warning(Code::NoCertificate, message);
+            diagnostics.push(found.at(place).hint(hint));
         }
     }
 
@@ -226,15 +209,6 @@ impl Server<'_> {
     }
 }
 
-/// Returns the host name of a server without its last labels, and `end`.
-fn host(server: &Server<'_>, end: &str) -> Vec<Part> {
-    let mut parts = vec![Part::Text(format!("{}.", server.service)), Part::ReleaseNamespace];
-    if !end.is_empty() {
-        parts.push(Part::Text(end.to_owned()));
-    }
-    parts
-}
-
 fn values_path(server: &Server<'_>, key: &str) -> ValuesPath {
     ValuesPath::new(["certificates", server.value_key.as_str(), key])
 }
@@ -264,7 +238,7 @@ fn replaced_volumes(pod: &Map) -> Vec<String> {
     for kind in ["containers", "initContainers"] {
         let containers = list(pod.get(kind)).iter();
         for mount in containers.flat_map(|container| list(container.get("volumeMounts"))) {
-            if is_ours(mount) {
+            if VOLUMES.iter().any(|(_, own, _)| *own == path(mount)) {
                 names.extend(text(mount, "name").map(str::to_owned));
             }
         }
@@ -272,21 +246,16 @@ fn replaced_volumes(pod: &Map) -> Vec<String> {
     names
 }
 
-fn is_ours(mount: &Value) -> bool {
-    // A trailing slash is the same path.
-    let path = text(mount, "mountPath").unwrap_or_default().trim_end_matches('/');
-    VOLUMES.iter().any(|(_, own, _)| *own == path)
+/// Returns the path of a mount without a trailing slash, with which it is the same.
+fn path(mount: &Value) -> &str {
+    text(mount, "mountPath").unwrap_or_default().trim_end_matches('/')
 }
 
 /// Replaces the mounts of a container; init containers only get the volumes that they already
 /// mount.
 fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
-    let had: Vec<String> = list(container.get("volumeMounts"))
-        .iter()
-        .filter(|mount| is_ours(mount))
-        .filter_map(|mount| text(mount, "mountPath"))
-        .map(|path| path.trim_end_matches('/').to_owned())
-        .collect();
+    let mounts = list(container.get("volumeMounts")).iter();
+    let had: Vec<String> = mounts.map(|mount| path(mount).to_owned()).collect();
     // `list_at` would add an empty list, which is a difference to the bundle.
     if !always && !container.contains_key("volumeMounts") {
         return;

@@ -6,14 +6,14 @@
 use super::webhook;
 use crate::bundle::{ApiServiceDescription, Bundle, OLM_REFUSES, WebhookDescription, WebhookKind};
 use crate::config::InstallMode;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, join};
+use crate::diag::{Code, Diagnostic, Diagnostics, join};
 use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
-/// Returns a finding that OLM reports, too.
-fn refused(code: Code, message: String, place: Place) -> Diagnostic {
-    Diagnostic::error(code, message).at(place).hint(OLM_REFUSES)
+/// Returns a finding about a path of the CSV that OLM reports, too.
+fn refused(bundle: &Bundle, code: Code, path: &str, message: String) -> Diagnostic {
+    bundle.csv.error(code, path, message).hint(OLM_REFUSES)
 }
 
 /// Runs every check and reports all findings.
@@ -30,10 +30,6 @@ pub(super) fn validate(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         rules(bundle, webhook, diagnostics);
     }
     required_fields(bundle, diagnostics);
-}
-
-fn place(bundle: &Bundle, entry: &str, key: &str) -> Place {
-    bundle.csv.place(&format!("{entry}{key}"))
 }
 
 fn conversions(bundle: &Bundle) -> impl Iterator<Item = &WebhookDescription> {
@@ -53,10 +49,9 @@ fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "the bundle contains the conversion webhook `{}` and supports the install modes {modes}; conversion webhooks are only supported for bundles that only support AllNamespaces",
             webhook.name
         );
-        let found =
-            refused(Code::ConversionWebhook, message, place(bundle, &webhook.endpoint.place, ""));
-        diagnostics
-            .push(found.related(bundle.csv.place(".spec.installModes"), "the install modes"));
+        let found = refused(bundle, Code::ConversionWebhook, &webhook.endpoint.place, message);
+        let modes = bundle.csv.place(".spec.installModes");
+        diagnostics.push(found.related(modes, "the install modes"));
     }
 }
 
@@ -68,11 +63,8 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         (what, &webhook.endpoint.deployment, &webhook.endpoint.place)
     });
     let services = csv.served_versions().into_iter().map(|service| {
-        (
-            format!("owned APIService `{}`", service.name()),
-            &service.endpoint.deployment,
-            &service.endpoint.place,
-        )
+        let what = format!("owned APIService `{}`", service.name());
+        (what, &service.endpoint.deployment, &service.endpoint.place)
     });
     // Services are created for Deployments of the CSV only; a server of any other one would have
     // none.
@@ -132,10 +124,9 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             last.plural
         );
         let hint = "fix the CSV: an APIService has one server for all kinds of its version";
-        let found =
-            Diagnostic::warning(Code::CsvMismatch, message).at(csv.place(&last.endpoint.place));
-        diagnostics
-            .push(found.related(csv.place(&other.endpoint.place), "the other one").hint(hint));
+        let [last, other] = [last, other].map(|service| csv.place(&service.endpoint.place));
+        let found = Diagnostic::warning(Code::CsvMismatch, message).at(last);
+        diagnostics.push(found.related(other, "the other one").hint(hint));
     }
 }
 
@@ -171,24 +162,23 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let message = format!(
             "the conversion webhooks {names} reference the same custom resource definition `{crd}`"
         );
-        let at = |webhook: &WebhookDescription| {
-            place(bundle, &webhook.endpoint.place, ".conversionCRDs")
-        };
-        let found = refused(Code::ConversionWebhook, message, at(last));
-        diagnostics.push(found.related(at(first), "the other webhook"));
+        let [first, last] =
+            [first, last].map(|one| format!("{}.conversionCRDs", one.endpoint.place));
+        let found = refused(bundle, Code::ConversionWebhook, &last, message);
+        diagnostics.push(found.related(bundle.csv.place(&first), "the other webhook"));
     }
 }
 
 fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for webhook in conversions(bundle) {
         for name in &webhook.conversion_crds {
-            let at = place(bundle, &webhook.endpoint.place, ".conversionCRDs");
+            let path = format!("{}.conversionCRDs", webhook.endpoint.place);
             if !bundle.csv.owned_crds.iter().any(|owned| owned.name == *name) {
                 let message = format!(
                     "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
                     webhook.name
                 );
-                diagnostics.push(refused(Code::ConversionWebhook, message, at.clone()));
+                diagnostics.push(refused(bundle, Code::ConversionWebhook, &path, message));
             }
 
             let crd = bundle.crds.iter().find(|crd| crd.name() == name);
@@ -199,8 +189,9 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     "the custom resource definition `{name}` must have .spec.preserveUnknownFields set to false to let the API server call a webhook to do the conversion"
                 );
                 let field = crd.place().path(".spec.preserveUnknownFields");
-                let found = refused(Code::ConversionWebhook, message, field);
-                diagnostics.push(found.related(at, "the conversion webhook"));
+                let found = Diagnostic::error(Code::ConversionWebhook, message).at(field);
+                let found = found.related(bundle.csv.place(&path), "the conversion webhook");
+                diagnostics.push(found.hint(OLM_REFUSES));
             }
         }
     }
@@ -214,8 +205,8 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
                 "the webhook `{}` contains a forbidden rule: admission webhook rules cannot reference {what}",
                 webhook.name
             );
-            let at = place(bundle, &webhook.endpoint.place, &format!(".rules[{index}].{key}"));
-            diagnostics.push(refused(Code::ForbiddenRule, message, at));
+            let path = format!("{}.rules[{index}].{key}", webhook.endpoint.place);
+            diagnostics.push(refused(bundle, Code::ForbiddenRule, &path, message));
         };
         for group in texts(rule.get("apiGroups")) {
             match group {
@@ -225,10 +216,8 @@ fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagno
                 }
                 "admissionregistration.k8s.io" => {
                     for resource in texts(rule.get("resources")).filter(|r| configures(r)) {
-                        forbid(
-                            format!("the resource `{resource}` of the API group `{group}`"),
-                            "resources",
-                        );
+                        let what = format!("the resource `{resource}` of the API group `{group}`");
+                        forbid(what, "resources");
                     }
                 }
                 _ => {}
@@ -260,8 +249,8 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             if needed && !has(key) {
                 let message =
                     format!("the webhook `{}` has no `{key}`, which is required", webhook.name);
-                let at = place(bundle, &webhook.endpoint.place, &format!(".{key}"));
-                diagnostics.push(refused(Code::ObjectFieldType, message, at));
+                let path = format!("{}.{key}", webhook.endpoint.place);
+                diagnostics.push(refused(bundle, Code::ObjectFieldType, &path, message));
             }
         }
     }

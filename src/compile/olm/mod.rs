@@ -21,7 +21,8 @@ pub use apiservice::{AUTH_READER, auth_reader_name};
 pub use pod_annotations::is_descriptive;
 pub use rbac::role_base;
 pub(crate) use rbac::{binding, role};
-pub use targets::{Targets, default_watch};
+use targets::Targets;
+pub use targets::default_watch;
 
 use crate::bundle::Bundle;
 use crate::config::BundleConfig;
@@ -59,14 +60,13 @@ pub fn lower(
     let objects = &mut unit.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
     objects.extend(rbac::permissions(bundle, &shipped, chart, &targets));
-    objects.extend(rbac::cluster_permissions(bundle, &shipped, chart));
     if config.operator.aggregate_roles == Some(true) {
         objects.extend(aggregate::roles(bundle, &crds));
     }
 
     deployment::report_operator_condition(bundle, diagnostics);
     for entry in &bundle.csv.deployments {
-        let server = servers.iter().find(|server| server.deployment.name == entry.name);
+        let server = webhook_server::of_deployment(&servers, &entry.name);
         let mut deployment = deployment::deployment(bundle, entry, &targets, server);
         // After the certificates, as OLM: the user's volumes replace the generated ones.
         overrides::apply(&config.pods, &mut deployment);

@@ -51,16 +51,9 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     }
 }
 
-/// Returns the list at `key`, made when there is none, for items to add if there are any.
+/// Returns the list at `key` for items to add, if there are any. Values of other types are errors before.
 fn list<'a>(map: &'a mut Map, key: &str, items: &[Json]) -> Option<&'a mut Vec<Value>> {
-    if items.is_empty() {
-        return None;
-    }
-    let value = map.get_or_insert_with(key, || Value::Null);
-    if value.is_null() {
-        *value = Value::Seq(Vec::new());
-    }
-    value.as_seq_mut()
+    (!items.is_empty()).then(|| map.list_at(key))
 }
 
 /// Replaces the last item with the same name, or appends the item. Items of `items` with the same

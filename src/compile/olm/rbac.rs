@@ -28,21 +28,20 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
             accounts.entry(name).or_insert(&permission.origin);
         }
     }
-    accounts
-        .into_iter()
-        .map(|(name, origin)| {
-            let root = map! {
-                "apiVersion": "v1",
-                "kind": "ServiceAccount",
-                "metadata": {"name": name, "namespace": Expr::ReleaseNamespace},
-            };
-            Object::new(root, origin.clone())
-        })
-        .collect()
+    let account = |(name, origin): (&str, &Origin)| {
+        let root = map! {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": Expr::ReleaseNamespace},
+        };
+        Object::new(root, origin.clone())
+    };
+    accounts.into_iter().map(account).collect()
 }
 
-/// Roles and RoleBindings in each watched namespace; ClusterRoles and ClusterRoleBindings when all
-/// are watched, with the right to see namespaces, as OLM adds it.
+/// Returns Roles and RoleBindings in each watched namespace; ClusterRoles and ClusterRoleBindings when
+/// all are watched, with the right to see namespaces, as OLM adds it, and for each clusterPermissions
+/// entry.
 pub(super) fn permissions(
     bundle: &Bundle,
     shipped: &[Object],
@@ -53,7 +52,7 @@ pub(super) fn permissions(
     let mut names = Names::new(chart, shipped);
     for permission in &bundle.csv.permissions {
         let names = names.next(&permission.service_account, "role");
-        if *targets == Targets::All {
+        let Some(namespaces) = targets.role_namespaces() else {
             let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
             // As OLM: an operator that watches all namespaces lists them.
             rules.push(value!({
@@ -61,29 +60,20 @@ pub(super) fn permissions(
             }));
             objects.extend(bound("ClusterRole", &names, None, permission, Value::Seq(rules)));
             continue;
-        }
+        };
 
-        for namespace in targets.role_namespaces() {
+        for namespace in namespaces {
             let rules = permission.rules.clone();
             objects.extend(bound("Role", &names, Some(namespace), permission, rules));
         }
     }
 
+    for permission in &bundle.csv.cluster_permissions {
+        let names = names.next(&permission.service_account, "clusterrole");
+        let rules = permission.rules.clone();
+        objects.extend(bound("ClusterRole", &names, None, permission, rules));
+    }
     objects
-}
-
-/// Returns a ClusterRole and ClusterRoleBinding for each clusterPermissions entry.
-pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &str) -> Vec<Object> {
-    let mut names = Names::new(chart, shipped);
-    bundle
-        .csv
-        .cluster_permissions
-        .iter()
-        .flat_map(|permission| {
-            let names = names.next(&permission.service_account, "clusterrole");
-            bound("ClusterRole", &names, None, permission, permission.rules.clone())
-        })
-        .collect()
 }
 
 /// Returns a role of this kind and its binding, which have these names, for the account of a
@@ -149,14 +139,13 @@ impl<'a> Names<'a> {
 
     /// Returns the names of the next role of this account and of its binding.
     fn next(&mut self, account: &str, suffix: &str) -> [String; 2] {
-        let base = role_base(self.chart, account);
+        let base = format!("{}-{suffix}", role_base(self.chart, account));
         let count = self.used.entry(base.clone()).or_insert(0);
         loop {
             *count += 1;
             // Names stay the same when a new version of the operator adds a permission at the end.
             let number = if *count == 1 { String::new() } else { format!("-{count}") };
-            let names =
-                [format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}")];
+            let names = [format!("{base}{number}"), format!("{base}binding{number}")];
             if !names.iter().any(|name| self.shipped.contains(name.as_str())) {
                 return names;
             }

@@ -5,14 +5,9 @@ use crate::config::{BundleConfig, InstallMode, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, join};
 use crate::ir::{Expr, Part, Value};
 
-/// The namespaces that an operator watches, checked against its install modes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Targets {
-    /// All namespaces.
-    All,
-    /// Namespaces, in the given order, as values of objects.
-    Namespaces(Vec<Value>),
-}
+/// The namespaces that an operator watches, checked against its install modes: values of objects in the
+/// given order; `None` for all namespaces.
+pub(super) struct Targets(pub(super) Option<Vec<Value>>);
 
 /// Returns the default install mode if `watch` is not set: AllNamespaces if the CSV supports it,
 /// else OwnNamespace if supported.
@@ -36,89 +31,71 @@ impl Targets {
         own: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Targets> {
-        let needs = |mode: InstallMode, wanted: &str, diagnostics: &mut Diagnostics| {
-            if csv.supports(mode) {
-                return true;
-            }
-            let message = format!(
-                "the operator cannot watch {wanted}: it supports {}, not {}",
-                supported(csv),
-                mode.as_str()
-            );
-            let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
-            let modes = csv.place(".spec.installModes");
-            // The key is what can be changed; the command line has no place.
-            diagnostics.push(match config.watch_span() {
-                Some(span) => error.at(span).related(modes, "the bundle's install modes"),
-                None => error.at(modes),
-            });
-            false
-        };
-
+        let error =
+            |message| Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
+        let modes = || csv.place(".spec.installModes");
         let names = match config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
-                let modes = supported(csv);
-                let message = format!("`watch` has no default: the operator supports {modes}");
-                let error = Diagnostic::error(Code::InstallModeUnsupported, message);
-                diagnostics.push(error.at(csv.place(".spec.installModes")).hint(hint(csv)));
-                return None;
+                let known = supported(csv);
+                let message = format!("`watch` has no default: the operator supports {known}");
+                return diagnostics.fail(error(message).at(modes()));
             }
-            Some(Watch::All) => {
-                let fits = needs(InstallMode::AllNamespaces, "all namespaces", diagnostics);
-                return fits.then_some(Targets::All);
-            }
-            Some(Watch::Own) => vec![own.to_owned()],
-            Some(Watch::Namespaces(names)) => names,
+            Some(Watch::All) => None,
+            Some(Watch::Own) => Some(vec![own.to_owned()]),
+            Some(Watch::Namespaces(names)) => Some(names),
         };
 
         // OLM requires a mode for each part: the operator's own namespace, and the others by number.
-        let has_own = names.iter().any(|name| name == own);
-        let mut fits = true;
-        if has_own {
-            fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);
+        let has_own = names.iter().flatten().any(|name| name == own);
+        let mut needed =
+            Vec::from_iter(has_own.then_some((InstallMode::OwnNamespace, "its own namespace")));
+        needed.extend(match names.as_deref() {
+            None => Some((InstallMode::AllNamespaces, "all namespaces")),
+            Some([_, _, ..]) => Some((InstallMode::MultiNamespace, "several namespaces")),
+            Some(_) if has_own => None,
+            Some(_) => Some((InstallMode::SingleNamespace, "one other namespace")),
+        });
+        needed.retain(|(mode, _)| !csv.supports(*mode));
+        for (mode, wanted) in &needed {
+            let (known, mode) = (supported(csv), mode.as_str());
+            let error = error(format!(
+                "the operator cannot watch {wanted}: it supports {known}, not {mode}"
+            ));
+            // The key is what can be changed; the command line has no place.
+            diagnostics.push(match config.watch_span() {
+                Some(span) => error.at(span).related(modes(), "the bundle's install modes"),
+                None => error.at(modes()),
+            });
         }
-        if names.len() > 1 {
-            fits &= needs(InstallMode::MultiNamespace, "several namespaces", diagnostics);
-        } else if !has_own {
-            fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
-        }
+
         let value = |name: String| match name == own {
             true => Value::Expr(Expr::ReleaseNamespace),
             false => Value::Text(name),
         };
-        fits.then(|| Targets::Namespaces(names.into_iter().map(value).collect()))
+        let values = names.map(|names| names.into_iter().map(value).collect());
+        needed.is_empty().then_some(Targets(values))
     }
 
     /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
     /// comma-separated.
     pub(super) fn annotation(&self) -> Value {
-        match self {
+        match self.0.as_deref() {
             // Operators treat an empty list of namespaces as all of them (controller-runtime's
             // cache).
-            Targets::All => Value::text(""),
-            Targets::Namespaces(namespaces) => match namespaces.as_slice() {
-                [namespace] => namespace.clone(),
-                _ => joined(namespaces),
-            },
-        }
-    }
-
-    /// Returns the watched namespaces; `None` for all namespaces.
-    pub(super) fn watched(&self) -> Option<Vec<Value>> {
-        match self {
-            Targets::All => None,
-            Targets::Namespaces(namespaces) => Some(namespaces.clone()),
+            None => Value::text(""),
+            Some([namespace]) => namespace.clone(),
+            Some(namespaces) => joined(namespaces),
         }
     }
 
     /// Returns the namespaces that get Roles: the operator's own one always (for leader election; OLM
-    /// v0 does the same, v1 does not), then the others. Empty for all namespaces.
-    pub(super) fn role_namespaces(&self) -> Vec<Value> {
-        let Some(mut namespaces) = self.watched() else { return Vec::new() };
+    /// v0 does the same, v1 does not), then the others. `None` for all namespaces.
+    pub(super) fn role_namespaces(&self) -> Option<Vec<Value>> {
+        let mut namespaces = self.0.clone()?;
         let own = Value::Expr(Expr::ReleaseNamespace);
         namespaces.retain(|namespace| *namespace != own);
         namespaces.insert(0, own);
-        namespaces
+        Some(namespaces)
     }
 }
 
@@ -129,16 +106,10 @@ const RELEASE: &str = "=";
 fn joined(namespaces: &[Value]) -> Value {
     let names = namespaces.iter().map(|namespace| namespace.as_str().unwrap_or(RELEASE));
     let names = join(names, ",");
-    let mut parts = Vec::new();
-    for (index, text) in names.split(RELEASE).enumerate() {
-        parts.extend((index > 0).then_some(Part::ReleaseNamespace));
-        parts.extend((!text.is_empty()).then(|| Part::Text(text.to_owned())));
-    }
-
-    match parts.as_slice() {
-        // Without the release namespace the list is known now, and stays plain text in the chart.
-        [] | [Part::Text(_)] => Value::Text(names),
-        _ => Value::Expr(Expr::Concat(parts)),
+    match names.contains(RELEASE) {
+        true => Value::Expr(Expr::Concat(Part::around_namespace(names.split(RELEASE)))),
+        // The list is known now, and stays plain text in the chart.
+        false => Value::Text(names),
     }
 }
 

@@ -127,7 +127,7 @@ fn target_namespaces_are_joined_in_their_order() {
         assert_eq!(target_namespaces(&modes, &watch), Ok(json!(expected)), "{watch:?}");
     }
     // Not a text with one part, which the template would write differently.
-    let own = Targets::Namespaces(vec![Expr::ReleaseNamespace.into()]).annotation();
+    let own = Targets(Some(vec![Expr::ReleaseNamespace.into()])).annotation();
     assert_eq!(own, Expr::ReleaseNamespace.into());
 }
 

@@ -49,9 +49,8 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let accounts = csv.permissions.iter().chain(&csv.cluster_permissions).count();
     if csv.deployments.is_empty() && accounts > 0 {
         let message = "the ClusterServiceVersion has permissions but no Deployment".to_owned();
-        let found = mismatch(message, csv.place(".spec.install.spec"));
-        diagnostics
-            .push(found.hint("check the spelling and place of `.spec.install.spec.deployments`"));
+        let hint = "check the spelling and place of `.spec.install.spec.deployments`";
+        diagnostics.push(mismatch(message, csv.place(".spec.install.spec")).hint(hint));
     }
     for owned in &csv.owned_crds {
         let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };

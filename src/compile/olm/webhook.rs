@@ -4,7 +4,7 @@
 //! `metadata.namespace`, which OLM sets and the API server ignores, and the port is never 0.
 
 use super::Targets;
-use super::webhook_server::Server;
+use super::webhook_server::{Server, of_deployment};
 use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
 use crate::ir::{Object, Value, map, value};
 
@@ -34,14 +34,12 @@ pub(super) fn configurations(
     targets: &Targets,
 ) -> Vec<Object> {
     let webhooks = bundle.csv.webhooks.iter().filter(|w| w.kind != WebhookKind::Conversion);
-    webhooks
-        .filter_map(|webhook| {
-            // A missing Deployment is an error of `definitions` already.
-            let server =
-                servers.iter().find(|s| s.deployment.name == webhook.endpoint.deployment)?;
-            Some(configuration(webhook, server, targets))
-        })
-        .collect()
+    let configuration = |webhook: &WebhookDescription| {
+        // A missing Deployment is an error of `definitions` already.
+        let server = of_deployment(servers, &webhook.endpoint.deployment)?;
+        Some(configuration(webhook, server, targets))
+    };
+    webhooks.filter_map(configuration).collect()
 }
 
 fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Targets) -> Object {
@@ -60,7 +58,7 @@ fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Ta
     }
 
     // As OLM: objects in other namespaces are not the operator's.
-    if let Some(namespaces) = targets.watched() {
+    if let Some(namespaces) = targets.0.clone() {
         let selector = value!({"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces},
         ]});
@@ -98,11 +96,7 @@ pub(super) fn convert(
     servers: &[Server<'_>],
 ) {
     for webhook in webhooks.iter().filter(|w| w.kind == WebhookKind::Conversion) {
-        let Some(server) =
-            servers.iter().find(|s| s.deployment.name == webhook.endpoint.deployment)
-        else {
-            continue;
-        };
+        let Some(server) = of_deployment(servers, &webhook.endpoint.deployment) else { continue };
         for crd in crds.iter_mut().filter(|c| webhook.conversion_crds.iter().any(|n| n == c.name()))
         {
             // OLM has one field for the review versions of all types of webhooks.

@@ -83,6 +83,14 @@ pub(super) fn servers<'a>(
     servers
 }
 
+/// Returns the server of a Deployment.
+pub(super) fn of_deployment<'s, 'a>(
+    servers: &'s [Server<'a>],
+    deployment: &str,
+) -> Option<&'s Server<'a>> {
+    servers.iter().find(|server| server.deployment.name == deployment)
+}
+
 fn ports(
     csv: &ClusterServiceVersion,
     endpoints: &[&Target<'_>],
@@ -159,7 +167,9 @@ impl Server<'_> {
             "spec": {"ports": ports.collect::<Vec<_>>(), "selector": selector},
         };
         let mut service = Object::new(root, self.origin.clone());
-        self.annotate_service(&mut service);
+        if self.provider == CertificateProvider::ServiceCa {
+            service.annotate("service.beta.openshift.io/serving-cert-secret-name", &self.secret);
+        }
         service
     }
 

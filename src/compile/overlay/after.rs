@@ -1,7 +1,7 @@
 //! Steps after the installation (`[[bundle.after]]`), as a hook Job after all other objects, which Helm,
 //! Argo CD and Flux carry out.
 
-use super::hook_job::{AWAIT, CHANGE, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, CHANGE, Context, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, StepAfter, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Condition, Object, Phase, Scope, Scopes, ValueSpec, ValuesPath};
@@ -105,10 +105,8 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
         }
     }
 
-    let targets = steps
-        .iter()
-        .flat_map(|step| std::iter::once(&step.target).chain(step.gates.iter().map(|g| &g.target)));
-    let variables = context.variables(targets);
+    let gates = steps.iter().flat_map(|step| &step.gates).map(|gate| &gate.target);
+    let variables = context.variables(steps.iter().map(|step| &step.target).chain(gates));
     let commands = self::steps(context.config, phase, &context.scopes);
     let containers = steps.iter().zip(&commands).map(|(step, command)| {
         let image = step.image.as_deref().unwrap_or(KUBECTL_IMAGE);
@@ -118,7 +116,7 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
     HookJob {
         name: job_name(context.config, phase),
         phase,
-        event: Event::After,
+        is_before: false,
         when: Condition::Set(by_hook().path),
         reason: "steps after",
         containers,

@@ -65,9 +65,8 @@ pub(crate) fn refused_resource(resource: &Object, objects: &[Object]) -> Vec<Str
 
     let label = format!("{resource}: ");
     let messages = found.iter().map(|found| &found.message);
-    let mut faults: Vec<String> = messages
-        .map(|message| message.strip_prefix(&label).unwrap_or(message).to_owned())
-        .collect();
+    let messages = messages.map(|message| message.strip_prefix(&label).unwrap_or(message));
+    let mut faults: Vec<String> = messages.map(str::to_owned).collect();
     if let Err(fault) = dns_subdomain(resource.name()) {
         faults.insert(0, format!("invalid name `{}`: {fault}", resource.name()));
     }

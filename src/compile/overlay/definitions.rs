@@ -18,18 +18,16 @@ impl<'o> Definitions<'o> {
     pub(crate) fn of(objects: impl Iterator<Item = &'o Object>) -> Self {
         let crds = objects.filter(|object| object.kind() == "CustomResourceDefinition");
         let text = |crd: &'o Object, path: &[&str]| crd.at(path).and_then(Value::as_str);
-        Definitions(
-            crds.filter_map(|crd| {
-                let cluster = text(crd, &["spec", "scope"]) == Some("Cluster");
-                Some(Definition {
-                    crd,
-                    scope: if cluster { Scope::Cluster } else { Scope::Namespaced },
-                    group: text(crd, &["spec", "group"])?,
-                    kind: text(crd, &["spec", "names", "kind"])?,
-                })
+        let definition = |crd| {
+            let cluster = text(crd, &["spec", "scope"]) == Some("Cluster");
+            Some(Definition {
+                crd,
+                scope: if cluster { Scope::Cluster } else { Scope::Namespaced },
+                group: text(crd, &["spec", "group"])?,
+                kind: text(crd, &["spec", "names", "kind"])?,
             })
-            .collect(),
-        )
+        };
+        Definitions(crds.filter_map(definition).collect())
     }
 
     /// Returns the definition of the object's kind.

@@ -40,32 +40,13 @@ pub fn hook_jobs(
     objects: &[Object],
     diagnostics: &mut Diagnostics,
 ) -> Unit {
-    let context = Context::new(config, namespaces, objects);
+    let definitions = Definitions::of(objects.iter());
+    let scopes = definitions.scopes(&config.scopes);
+    let context = Context { config, namespaces, definitions, scopes };
     let mut made = after::after(&context, objects, diagnostics);
     made.extend(switch_gates::switch_gates(&context, diagnostics));
     let values = vec![after::by_hook(), switch_gates::by_hook(), user()];
     Unit { objects: made, values, ..Unit::default() }
-}
-
-/// The time at which a hook Job runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// Before the objects of the release are created or changed.
-    Before,
-    /// After that. The other objects of the Job are no hooks, so that they exist before it and are
-    /// removed with the release.
-    After,
-}
-
-impl Event {
-    /// Returns the value of `helm.sh/hook`, and the weight of the Job: before or after hooks of
-    /// overlays, which seldom have one below -10 or above 10.
-    fn hook(self) -> (&'static str, &'static str) {
-        match self {
-            Event::Before => ("pre-install,pre-upgrade", "-1000"),
-            Event::After => ("post-install,post-upgrade", "1000"),
-        }
-    }
 }
 
 /// Weight of hooks that a Job before the installation needs.
@@ -76,7 +57,9 @@ pub(super) struct HookJob<'a> {
     /// Name of the Job, and of the ServiceAccount and Roles that it needs.
     pub(super) name: String,
     pub(super) phase: Phase,
-    pub(super) event: Event,
+    /// True if it runs before the objects of the release are created or changed, false if after that. Then
+    /// its other objects are no hooks, so that they exist before it and are removed with the release.
+    pub(super) is_before: bool,
     /// Condition for rendering it.
     pub(super) when: Condition,
     /// Origin of the objects.
@@ -120,18 +103,7 @@ pub(super) const CHANGE: &[&str] = &["get", "patch"];
 /// Verbs for an object that is awaited.
 pub(super) const AWAIT: &[&str] = &["get", "list", "watch"];
 
-impl<'a> Context<'a> {
-    /// Creates the context of a chart with these objects.
-    pub(super) fn new(
-        config: &'a BundleConfig,
-        namespaces: &'a [String],
-        objects: &'a [Object],
-    ) -> Self {
-        let definitions = Definitions::of(objects.iter());
-        let scopes = definitions.scopes(&config.scopes);
-        Context { config, namespaces, definitions, scopes }
-    }
-
+impl Context<'_> {
     /// Returns the scope of an object; one with a namespace is namespaced.
     pub(super) fn scope(&self, target: &Target) -> Option<Scope> {
         let known = scope_of(&target.group, &target.kind, &self.scopes);
@@ -173,16 +145,15 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the namespace if it is another than that of the release.
-    fn other_namespace<'t>(&self, target: &'t Target) -> Option<&'t str> {
-        let namespace = target.namespace.as_deref()?;
-        self.namespaces.iter().all(|own| own != namespace).then_some(namespace)
+    fn other<'t>(&self, namespace: Option<&'t str>) -> Option<&'t str> {
+        namespace.filter(|name| self.namespaces.iter().all(|own| own != name))
     }
 
     /// Returns true if an object is in the namespace of a target.
     pub(super) fn same_namespace(&self, object: &Object, target: &Target) -> bool {
         let namespace = object.metadata("namespace").and_then(Value::as_str);
-        let namespace = namespace.filter(|name| self.namespaces.iter().all(|own| own != name));
-        self.scope(target) == Some(Scope::Cluster) || namespace == self.other_namespace(target)
+        self.scope(target) == Some(Scope::Cluster)
+            || self.other(namespace) == self.other(target.namespace.as_deref())
     }
 
     /// Returns the expression for a namespace that is not the release namespace.
@@ -198,7 +169,7 @@ impl<'a> Context<'a> {
         targets: impl Iterator<Item = &'t Target>,
     ) -> BTreeMap<String, String> {
         let others: BTreeSet<&str> =
-            targets.filter_map(|target| self.other_namespace(target)).collect();
+            targets.filter_map(|target| self.other(target.namespace.as_deref())).collect();
         // Sorted, so that a namespace has the same number in every build.
         let numbered = others.into_iter().zip(1..);
         numbered.map(|(name, number)| (name.to_owned(), format!("NAMESPACE_{number}"))).collect()
@@ -212,7 +183,7 @@ impl<'a> Context<'a> {
         plural: Option<&str>,
         verbs: &'static [&'static str],
     ) {
-        let place = match (self.scope(target), self.other_namespace(target)) {
+        let place = match (self.scope(target), self.other(target.namespace.as_deref())) {
             (Some(Scope::Cluster), _) => RolePlace::Cluster,
             (_, None) => RolePlace::Release,
             (_, Some(name)) => RolePlace::Namespace(name.to_owned()),
@@ -302,7 +273,7 @@ impl<'a> Context<'a> {
         (image, script): &(&str, String),
         number: usize,
     ) -> Value {
-        let what = if job.event == Event::Before { "gate" } else { "step" };
+        let what = if job.is_before { "gate" } else { "step" };
         let env = job.variables.iter().map(
             |(namespace, variable)| value!({"name": variable, "value": self.namespace(namespace)}),
         );
@@ -341,8 +312,12 @@ fn object(job: &HookJob<'_>, root: Map) -> Object {
     let mut object =
         Object { phase: job.phase, when, ..Object::new(root, Origin::Added(job.reason)) };
     let is_job = object.kind() == "Job";
-    if is_job || job.event == Event::Before {
-        let (hook, weight) = job.event.hook();
+    if is_job || job.is_before {
+        // The weights are before or after hooks of overlays, which seldom have one below -10 or above 10.
+        let (hook, weight) = match job.is_before {
+            true => ("pre-install,pre-upgrade", "-1000"),
+            false => ("post-install,post-upgrade", "1000"),
+        };
         object.annotate("helm.sh/hook", hook);
         object.annotate("helm.sh/hook-weight", if is_job { weight } else { PERMISSIONS_WEIGHT });
         // A Job that failed stays until the next one, for its logs.

@@ -26,5 +26,5 @@ pub use pattern::pattern;
 pub use schema::{faults, refused};
 pub use stubs::readable_stubs;
 pub use stubs::stubs;
-pub use switch_gates::{switch_job_name, switch_job_seconds};
+pub use switch_gates::{switch_job_name, switch_seconds};
 pub use switches::{switch_order, switches};

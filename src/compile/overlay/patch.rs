@@ -5,16 +5,8 @@ use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
 use crate::ir::{Map, Object, Release, path_of};
 use crate::jq::{Input, Session, Stopped};
+use crate::passes::{Filtered, check_programs};
 use std::collections::BTreeSet;
-
-/// The result of [`patch`].
-#[derive(Clone, Debug, Default)]
-pub struct Patched {
-    /// The objects, in their order.
-    pub objects: Vec<Object>,
-    /// Number of objects that each patch matched; shorter than the list of patches after an error.
-    pub hits: Vec<usize>,
-}
 
 /// Applies every patch to the objects that it matches, one patch after the other. Filters of
 /// patches see objects as they are in `release`; patches see what only Helm knows as placeholders.
@@ -27,15 +19,12 @@ pub fn patch(
     session: &mut Session,
     first: usize,
     diagnostics: &mut Diagnostics,
-) -> Patched {
+) -> Filtered {
     let start = diagnostics.mark();
+    let mut patched = Filtered { objects, hits: Vec::with_capacity(patches.len()) };
     let programs = patches.iter().flat_map(|config| [&config.matches, &config.patch]);
-    let errors = session.errors().iter().skip(first);
-    let unusable = programs.zip(errors);
-    diagnostics
-        .extend(unusable.filter_map(|(program, error)| Some(program.unusable(error.clone()?))));
-    let mut patched = Patched { objects, hits: Vec::with_capacity(patches.len()) };
-    if diagnostics.has_errors_since(start) {
+    let errors = session.errors().get(first..).unwrap_or_default();
+    if check_programs(programs, errors, diagnostics).is_none() {
         return patched;
     }
 

@@ -5,12 +5,14 @@
 //! fields, which the server would silently drop. CEL rules and formats are not checked.
 
 use crate::diag::{join, suggest};
-use crate::fields::{below, list, texts};
+use crate::fields::{below, is_true, list, text, texts};
 use crate::ir::{Map, Number, Release, Value};
 use regex::RegexBuilder;
 use serde_json::Value as Json;
 use std::fmt;
 
+/// The field of schemas that allow numbers and strings.
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 /// Memory that a pattern may take when it is compiled; a larger one is not checked.
 const PATTERN_LIMIT: usize = 1 << 20;
 /// The largest integer that floats hold exactly, with all smaller ones.
@@ -41,7 +43,6 @@ impl fmt::Display for Fault {
 /// Returns all faults of an object.
 pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     let mut validator = Validator::default();
-    let Some(schema) = schema.as_map() else { return validator.faults };
     validator.object(schema, root, "", OF_OBJECTS);
     validator.combinations(schema, &Value::from(root.clone()), "");
     validator.faults
@@ -77,12 +78,11 @@ impl Validator {
     }
 
     fn value(&mut self, schema: &Value, value: &Value, path: &str) {
-        let Some(schema) = schema.as_map() else { return };
         if value.is_null() {
             if !self.is_part
                 && !is_true(schema, "nullable")
                 // Without a type any value fits, null as well.
-                && (schema.contains_key("type") || int_or_string(schema))
+                && (schema.get("type").is_some() || is_true(schema, INT_OR_STRING))
             {
                 self.fault(path, "is null", "set a value, or remove it");
             }
@@ -94,7 +94,6 @@ impl Validator {
             return;
         }
         match value {
-            Value::Map(map) if self.is_part => self.partial(schema, map, path),
             Value::Map(map) => {
                 let is_object = is_true(schema, "x-kubernetes-embedded-resource");
                 self.object(schema, map, path, if is_object { OF_OBJECTS } else { &[] });
@@ -109,13 +108,11 @@ impl Validator {
         self.combinations(schema, value, path);
     }
 
-    fn has_type(&mut self, schema: &Map, value: &Value, path: &str) -> bool {
-        let number = match value {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        };
-        if int_or_string(schema) {
-            let fits = matches!(value, Value::Text(_)) || number.is_some_and(is_integer);
+    fn has_type(&mut self, schema: &Value, value: &Value, path: &str) -> bool {
+        let number = number(Some(value));
+        let is_integer = number.is_some_and(|number| number.fract() == 0.0);
+        if is_true(schema, INT_OR_STRING) {
+            let fits = matches!(value, Value::Text(_)) || is_integer;
             if !fits {
                 let message = format!("is {}, not an integer or a string", value.type_name());
                 self.fault(path, message, "write a number, or a string in quotes");
@@ -129,7 +126,7 @@ impl Validator {
             "array" => (matches!(value, Value::Seq(_)), "a list"),
             "string" => (matches!(value, Value::Text(_)), "a string"),
             "boolean" => (matches!(value, Value::Bool(_)), "a boolean"),
-            "integer" => (number.is_some_and(is_integer), "an integer"),
+            "integer" => (is_integer, "an integer"),
             "number" => (number.is_some(), "a number"),
             _ => return true,
         };
@@ -148,12 +145,14 @@ impl Validator {
     }
 
     /// Checks a map; fields of `known` are in it without the schema.
-    fn object(&mut self, schema: &Map, map: &Map, path: &str, known: &[&str]) {
+    fn object(&mut self, schema: &Value, map: &Map, path: &str, known: &[&str]) {
         let properties = schema.get("properties").and_then(Value::as_map);
         let property = |key: &str| properties.and_then(|properties| properties.get(key));
         let additional = schema.get("additionalProperties");
-        // A structural schema prunes what it does not name.
-        let open = is_true(schema, "x-kubernetes-preserve-unknown-fields")
+        // A structural schema prunes what it does not name, and its combinations nothing.
+        let open = self.is_part
+            || schema.as_map().is_none()
+            || is_true(schema, "x-kubernetes-preserve-unknown-fields")
             || additional == Some(&Value::Bool(true));
         for (key, value) in map {
             let path = below(path, key);
@@ -190,11 +189,10 @@ impl Validator {
                 self.fault(&missing, "is required", hint);
             }
         }
-        let count = map.len();
-        self.count(schema, ["minProperties", "maxProperties"], count, "entries", path);
+        self.count(schema, ["minProperties", "maxProperties"], map.len(), "entries", path);
     }
 
-    fn list(&mut self, schema: &Map, items: &[Value], path: &str) {
+    fn list(&mut self, schema: &Value, items: &[Value], path: &str) {
         if let Some(schema) = schema.get("items") {
             for (index, item) in items.iter().enumerate() {
                 self.value(schema, item, &format!("{path}[{index}]"));
@@ -228,7 +226,7 @@ impl Validator {
         }
     }
 
-    fn text(&mut self, schema: &Map, value: &str, path: &str) {
+    fn text(&mut self, schema: &Value, value: &str, path: &str) {
         // The API server counts characters too, not bytes.
         self.count(schema, ["minLength", "maxLength"], value.chars().count(), "characters", path);
         if let Some(pattern) = text(schema, "pattern") {
@@ -242,9 +240,9 @@ impl Validator {
         }
     }
 
-    fn number(&mut self, schema: &Map, number: Number, path: &str) {
-        let value = float(number);
-        let shown = Json::from(number);
+    fn number(&mut self, schema: &Value, value: Number, path: &str) {
+        let shown = Json::from(value);
+        let value = float(value);
         for (key, exclusive, word) in
             [("minimum", "exclusiveMinimum", "smaller"), ("maximum", "exclusiveMaximum", "larger")]
         {
@@ -275,11 +273,8 @@ impl Validator {
         }
     }
 
-    fn count(&mut self, schema: &Map, keys: [&str; 2], count: usize, what: &str, path: &str) {
-        let [least, most] = keys.map(|key| match schema.get(key) {
-            Some(Value::Number(number)) => Some(float(*number)),
-            _ => None,
-        });
+    fn count(&mut self, schema: &Value, keys: [&str; 2], count: usize, what: &str, path: &str) {
+        let [least, most] = keys.map(|key| number(schema.get(key)));
         // Far below 2^52, so exact.
         let size = count as f64;
         if let Some(least) = least.filter(|least| size < *least) {
@@ -292,7 +287,7 @@ impl Validator {
         }
     }
 
-    fn allowed(&mut self, schema: &Map, value: &Value, path: &str) {
+    fn allowed(&mut self, schema: &Value, value: &Value, path: &str) {
         let Some(Value::Seq(allowed)) = schema.get("enum") else { return };
         // To Kubernetes, an empty list is no list.
         if allowed.is_empty() || allowed.contains(value) {
@@ -310,7 +305,7 @@ impl Validator {
     }
 
     /// Checks `allOf`, `anyOf`, `oneOf` and `not`, which only validate in a structural schema.
-    fn combinations(&mut self, schema: &Map, value: &Value, path: &str) {
+    fn combinations(&mut self, schema: &Value, value: &Value, path: &str) {
         let schemas = |key: &str| list(schema.get(key));
         for part in schemas("allOf") {
             let faults = Self::inside(part, value, path);
@@ -351,21 +346,6 @@ impl Validator {
         validator.value(part, value, path);
         validator.faults
     }
-
-    fn partial(&mut self, part: &Map, map: &Map, path: &str) {
-        let properties = part.get("properties").and_then(Value::as_map);
-        for (key, property) in properties.into_iter().flatten() {
-            let path = below(path, key);
-            if let Some(value) = map.get(key) {
-                self.value(property, value, &path);
-            }
-        }
-        for key in texts(part.get("required")).filter(|key| !map.contains_key(key)) {
-            self.fault(&below(path, key), "is required", format!("add `{key}`"));
-        }
-        let count = map.len();
-        self.count(part, ["minProperties", "maxProperties"], count, "entries", path);
-    }
 }
 
 /// Returns the first values of a list as JSON.
@@ -394,20 +374,12 @@ fn description(schema: Option<&Value>) -> Option<String> {
     (!sentence.is_empty()).then(|| format!("from the CRD: {sentence}"))
 }
 
-fn text<'v>(schema: &'v Map, key: &str) -> Option<&'v str> {
-    schema.get(key).and_then(Value::as_str)
-}
-
-fn is_true(schema: &Map, key: &str) -> bool {
-    schema.get(key) == Some(&Value::Bool(true))
-}
-
-fn int_or_string(schema: &Map) -> bool {
-    is_true(schema, "x-kubernetes-int-or-string")
-}
-
-fn is_integer(number: Number) -> bool {
-    float(number).fract() == 0.0
+/// Returns a number.
+fn number(field: Option<&Value>) -> Option<f64> {
+    match field {
+        Some(Value::Number(number)) => Some(float(*number)),
+        _ => None,
+    }
 }
 
 fn float(number: Number) -> f64 {

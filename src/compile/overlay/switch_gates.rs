@@ -2,7 +2,7 @@
 //! the switch are applied. Only values decide whether a switch is on, so the chart itself waits, and
 //! with it Helm, helmfile, Argo CD and Flux.
 
-use super::hook_job::{AWAIT, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, Context, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, Switch};
 use crate::diag::{Code, Diagnostics};
 use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
@@ -23,11 +23,15 @@ pub fn switch_job_name(config: &BundleConfig, switch: &Switch) -> String {
     format!("{}{OPERANDS_SUFFIX}-{}-gates", config.name, switch.name.text)
 }
 
-/// Returns the most seconds that the Job of a switch may take; 0 without gates.
-pub fn switch_job_seconds(switch: &Switch) -> u64 {
+/// Returns the most seconds that the Jobs of these switches may take, one after the other as Helm runs
+/// hooks; a switch without gates has none.
+pub fn switch_seconds(switches: &[Switch]) -> u64 {
+    let waiting = switches.iter().filter(|switch| !switch.gates.is_empty());
     // A gate waits for the object, and then for its state.
-    let seconds: u64 = switch.gates.iter().map(|gate| 2 * u64::from(gate.timeout)).sum();
-    if switch.gates.is_empty() { 0 } else { START + seconds }
+    let seconds = waiting.map(|switch| {
+        START + switch.gates.iter().map(|gate| 2 * u64::from(gate.timeout)).sum::<u64>()
+    });
+    seconds.sum()
 }
 
 /// Returns the Jobs that wait for the gates of switches with all that they need; none after an error.
@@ -53,22 +57,20 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     }
 
     let variables = context.variables(targets());
-    let containers = switch
-        .gates
-        .iter()
-        .map(|gate| (KUBECTL_IMAGE, Gate::new(gate, false).script(Namespaces::InPod(&variables))));
-    let containers = containers.collect();
+    let namespaces = Namespaces::InPod(&variables);
+    let scripts = switch.gates.iter().map(|gate| Gate::new(gate, false).script(namespaces));
+    let containers = scripts.map(|script| (KUBECTL_IMAGE, script)).collect();
 
     let is_on = Condition::Set(Switch::value(&switch.name.text));
     HookJob {
         name: switch_job_name(context.config, switch),
         phase: Phase::Operand,
-        event: Event::Before,
+        is_before: true,
         when: Condition::All(vec![Condition::Set(by_hook().path), is_on]),
         reason: "gates of switches",
         containers,
         variables,
         rules,
-        seconds: switch_job_seconds(switch),
+        seconds: switch_seconds(std::slice::from_ref(switch)),
     }
 }

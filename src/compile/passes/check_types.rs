@@ -3,7 +3,7 @@
 use super::Context;
 use crate::bundle::{check_object, is_plain_schema, served_version};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::map_mut;
+use crate::fields::{map_mut, maps_mut};
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 /// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
@@ -21,7 +21,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         }
         let plain = take_plain_schemas(object);
         let found = release.object(object).map(check_object).unwrap_or_default();
-        put_back(object, plain);
+        let places = schemas(object).zip(plain);
+        places.for_each(|(place, plain)| plain.into_iter().for_each(|schema| *place = schema));
         // Removed here, so that strict clients (`kubectl --validate=strict`, server-side apply)
         // accept the object.
         for steps in &found.unknown_fields {
@@ -47,30 +48,21 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     }
 }
 
-/// Removes the schemas that need no check from a CRD, and returns them with the index of their
-/// version. They are nearly all bytes of a bundle, and need no copy as JSON.
-fn take_plain_schemas(object: &mut Object) -> Vec<(usize, Value)> {
-    let taken = schemas(object).filter(|(_, schema)| is_plain_schema(schema));
-    taken.map(|(index, schema)| (index, std::mem::replace(schema, Map::new().into()))).collect()
+/// Replaces the schemas that need no check by empty ones, and returns them; `None` for others. They are
+/// nearly all bytes of a bundle, and need no copy as JSON.
+fn take_plain_schemas(object: &mut Object) -> Vec<Option<Value>> {
+    let taken = schemas(object).map(|schema| {
+        is_plain_schema(schema).then(|| std::mem::replace(schema, Map::new().into()))
+    });
+    taken.collect()
 }
 
-fn put_back(object: &mut Object, mut taken: Vec<(usize, Value)>) {
-    for (index, place) in schemas(object) {
-        if let Some(found) = taken.iter().position(|(of, _)| *of == index) {
-            *place = taken.swap_remove(found).1;
-        }
-    }
-}
-
-/// Returns the schemas of a CRD, each with the index of its version.
-pub(super) fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
+/// Returns the schemas of the versions of a CRD.
+pub(super) fn schemas(object: &mut Object) -> impl Iterator<Item = &mut Value> {
     let is_crd = object.kind() == "CustomResourceDefinition";
-    let versions = object.root.get_mut("spec").filter(|_| is_crd);
-    let versions = versions.and_then(|spec| spec.as_map_mut()?.get_mut("versions")?.as_seq_mut());
-    versions.into_iter().flatten().enumerate().filter_map(|(index, version)| {
-        let schema = map_mut(version.as_map_mut()?, &["schema"])?;
-        Some((index, schema.get_mut("openAPIV3Schema")?))
-    })
+    let spec = map_mut(&mut object.root, &["spec"]).filter(|_| is_crd);
+    let versions = spec.into_iter().flat_map(|spec| maps_mut(spec, "versions"));
+    versions.filter_map(|version| map_mut(version, &["schema"])?.get_mut("openAPIV3Schema"))
 }
 
 /// Reports an unknown field. OLM drops unknown fields of CSVs and CRDs, and the API server those of

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::field_ownership::{Targets, keys_of};
-use crate::ir::{Object, Release, Unit, path_of, value_at};
+use crate::ir::{Object, Release, Unit, path_of, truth, value_at};
 use serde_json::Value as Json;
 
 /// Drops fields whose value a controller replaces anyway, with a note unless they are empty, and
@@ -32,7 +32,7 @@ pub(super) fn controller_fields(unit: &mut Unit, _: &Context, diagnostics: &mut 
             }
 
             object.remove(&steps);
-            if !value_at(&rendered, &steps).is_some_and(is_empty) {
+            if value_at(&rendered, &steps).is_some_and(truth) {
                 let note =
                     Diagnostic::note(Code::IgnoredField, format!("{message}; it is dropped"));
                 diagnostics.push(note.at(place));
@@ -50,16 +50,6 @@ pub(super) fn targets(unit: &Unit) -> Targets {
     let found: Vec<Json> =
         unit.objects.iter().filter(refers).filter_map(|object| release.object(object)).collect();
     Targets::of(&found)
-}
-
-fn is_empty(value: &Json) -> bool {
-    match value {
-        Json::Null => true,
-        Json::String(text) => text.is_empty(),
-        Json::Array(items) => items.is_empty(),
-        Json::Object(map) => map.is_empty(),
-        Json::Bool(_) | Json::Number(_) => false,
-    }
 }
 
 #[cfg(test)]

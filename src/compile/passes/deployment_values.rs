@@ -21,12 +21,8 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
     let is_deployment = |object: &Object| {
         object.kind() == "Deployment" && matches!(object.origin, Origin::Csv { .. })
     };
-    let names: Vec<String> = unit
-        .objects
-        .iter()
-        .filter(|object| is_deployment(object))
-        .map(|object| object.name().to_owned())
-        .collect();
+    let deployments = unit.objects.iter().filter(|object| is_deployment(object));
+    let names: Vec<String> = deployments.map(|object| object.name().to_owned()).collect();
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
     let targets = targets(unit);
     let literal = Release { namespace: "namespace", values: &Json::Null };
@@ -249,32 +245,19 @@ impl Settings {
             }
             variables.extend(own);
         }
-        let variable = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
-        let mount = json!({"mountPath": other_than(paths)});
-        for (key, value, item, description) in [
-            (
-                "env",
-                "extraEnv",
-                named(variables, &variable, false),
-                "Additional environment variables for all containers. Variables that the operator \
-                    sets are changed in bundles.toml, in `[bundle.config]`; proxies are set with \
-                    the value `proxy`.",
-            ),
-            (
-                "envFrom",
-                "extraEnvFrom",
-                json!({"type": "object"}),
-                "Additional envFrom sources for all containers.",
-            ),
-            (
-                "volumeMounts",
-                "extraVolumeMounts",
-                named([], &mount, true),
-                "Additional volume mounts for all containers.",
-            ),
-        ] {
-            self.append(maps_mut(pod, "containers"), key, &[value], item, description);
-        }
+        let fields = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
+        let variable = named(variables, &fields, false);
+        let description = "Additional environment variables for all containers. Variables that the \
+            operator sets are changed in bundles.toml, in `[bundle.config]`; proxies are set with \
+            the value `proxy`.";
+        self.append(maps_mut(pod, "containers"), "env", &["extraEnv"], variable, description);
+        let (key, source) = ("envFrom", json!({"type": "object"}));
+        let description = "Additional envFrom sources for all containers.";
+        self.append(maps_mut(pod, "containers"), key, &["extraEnvFrom"], source, description);
+        let fields = json!({"mountPath": other_than(paths)});
+        let (key, mount) = ("volumeMounts", named([], &fields, true));
+        let description = "Additional volume mounts for all containers.";
+        self.append(maps_mut(pod, "containers"), key, &["extraVolumeMounts"], mount, description);
     }
 }
 

@@ -1,20 +1,21 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, join, listed, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, join, listed, suggest};
 use crate::ir::{Object, Release};
-use crate::jq::{Failure, Input, Session};
+use crate::jq::{Failure, Input, ProgramError, Session};
 use std::collections::BTreeMap;
 
 /// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
 
-/// The result of [`filter`].
+/// The result of filters or patches.
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
-    /// Number of matched objects for each `include` filter, and then each `exclude` filter.
+    /// Number of matched objects for each `include` filter, and then each `exclude` filter, or for each
+    /// patch; shorter than the list of patches after an error.
     pub hits: Vec<usize>,
 }
 
@@ -39,16 +40,11 @@ pub fn filter(
         return Some(Filtered { objects, ..Filtered::default() });
     }
     let start = diagnostics.mark();
-    // Filters are compiled once per bundle; each has its own error, with its place in bundles.toml.
-    let unusable = filters.iter().zip(session.errors());
-    diagnostics
-        .extend(unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))));
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
-
+    check_programs(filters.iter().copied(), session.errors(), diagnostics)?;
     let programs: Vec<usize> = (0..filters.len()).collect();
-    let mut questions: Vec<Question> = filters.iter().map(|filter| Question::new(filter)).collect();
+    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
+    let mut hits = vec![0; filters.len()];
+    let mut failures = vec![Vec::new(); filters.len()];
     let mut fates = Vec::with_capacity(objects.len());
     for object in &objects {
         let answers = match session.conditions(&programs, &Input::new(object, release)) {
@@ -59,28 +55,43 @@ pub fn filter(
                 return None;
             }
         };
-        let answers: Vec<bool> = questions
-            .iter_mut()
-            .zip(answers)
-            .map(|(question, answer)| question.note(object, answer))
-            .collect();
-        fates.push(Fate::of(&answers, include.len()));
+        let answers = answers.into_iter().zip(hits.iter_mut().zip(&mut failures));
+        let answers = answers.map(|(answer, (hits, failures))| {
+            let matches = answer.unwrap_or_else(|failure| {
+                failures.push((object, failure));
+                false
+            });
+            *hits += usize::from(matches);
+            matches
+        });
+        fates.push(Fate::of(&answers.collect::<Vec<_>>(), include.len()));
     }
 
-    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
-    let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
-    diagnostics.extend(questions.into_iter().filter_map(Question::failure));
+    let failed = filters.iter().zip(&failures);
+    diagnostics.extend(failed.filter_map(|(filter, failures)| failure(filter, failures)));
     // A filter that fails has removed nothing for a reason.
     if !diagnostics.has_errors_since(start) {
         report_losses(&objects, &fates, &filters, diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
+        diagnostics.no_errors_since(start)?;
     }
     // One fate for each object, in their order.
     let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
     Some(Filtered { objects, hits })
+}
+
+/// Reports programs that do not compile: they are compiled once per bundle, and each has its own error,
+/// with its place in bundles.toml. Returns `None` if there are any.
+pub(crate) fn check_programs<'p>(
+    programs: impl IntoIterator<Item = &'p Filter>,
+    errors: &[Option<ProgramError>],
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let start = diagnostics.mark();
+    let unusable = programs.into_iter().zip(errors);
+    diagnostics
+        .extend(unusable.filter_map(|(program, error)| Some(program.unusable(error.clone()?))));
+    diagnostics.no_errors_since(start)
 }
 
 /// The outcome of the filters for an object.
@@ -192,43 +203,14 @@ pub fn unused_filters<'a>(
     }));
 }
 
-/// A filter and its failures.
-struct Question<'f> {
-    filter: &'f Filter,
-    hits: usize,
-    /// The objects that it fails on, as the diagnostic has them: label, place and reason.
-    failures: Vec<(String, Place, Failure)>,
-}
-
-impl<'f> Question<'f> {
-    fn new(filter: &'f Filter) -> Self {
-        Question { filter, hits: 0, failures: Vec::new() }
-    }
-
-    /// Records the result for an object; a failure counts as false.
-    fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
-        match answer {
-            Ok(answer) => {
-                self.hits += usize::from(answer);
-                answer
-            }
-            Err(failure) => {
-                self.failures.push((object.label(), object.place(), failure));
-                false
-            }
-        }
-    }
-
-    /// Returns a diagnostic if the filter failed.
-    fn failure(self) -> Option<Diagnostic> {
-        let names = listed(self.failures.iter().map(|(label, ..)| label), NAMED);
-        let (_, _, first) = self.failures.first()?;
-        let failure = self.filter.failed(&names, first);
-        let related = self.failures.into_iter().take(NAMED);
-        Some(related.fold(failure, |failure, (_, place, reason)| {
-            failure.related(place, reason.to_string())
-        }))
-    }
+/// Returns a diagnostic if a filter failed on objects.
+fn failure(filter: &Filter, failures: &[(&Object, Failure)]) -> Option<Diagnostic> {
+    let names = listed(failures.iter().map(|(object, _)| object.label()), NAMED);
+    let (_, first) = failures.first()?;
+    let related = failures.iter().take(NAMED);
+    Some(related.fold(filter.failed(&names, first), |failure, (object, reason)| {
+        failure.related(object.place(), reason.to_string())
+    }))
 }
 
 #[cfg(test)]

@@ -13,15 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Makes values of the images in pods, and of the images that operators get to start:
 /// `imageRegistries` for all, and `images.NAME` for each.
 pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    let images: BTreeMap<String, Vec<Use>> = of_pods(&unit.objects)
-        .into_iter()
-        .filter_map(|(reference, mut uses)| {
-            // Before the names are chosen, so that an image that nobody pulls takes no name from
-            // another.
-            uses.retain(is_used);
-            (is_reference(&reference) && !uses.is_empty()).then_some((reference, uses))
-        })
-        .collect();
+    let mut images = of_pods(&unit.objects);
+    images.retain(|reference, uses| {
+        // Before the names are chosen, so that an image that nobody pulls takes no name from another.
+        uses.retain(is_used);
+        is_reference(reference) && !uses.is_empty()
+    });
     if images.is_empty() {
         return;
     }

@@ -24,6 +24,7 @@ mod service_account_name;
 mod service_account_values;
 mod strip_descriptions;
 
+pub(crate) use filter::check_programs;
 pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
 pub use lint::{Refusal, refused, refused_values};

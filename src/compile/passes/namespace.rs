@@ -61,8 +61,7 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
         let end = rest.find(':').unwrap_or(rest.len());
         let (namespace, account) = rest.split_at(end);
         if meant(namespace, account.trim_start_matches(':')) == Some(Expr::ReleaseNamespace) {
-            let mut parts = vec![Part::Text((*start).to_owned()), Part::ReleaseNamespace];
-            parts.extend((!account.is_empty()).then(|| Part::Text(account.to_owned())));
+            let parts = Part::around_namespace([*start, account]);
             subject.insert("name".to_owned(), Value::Expr(Expr::Concat(parts)));
         }
     }
@@ -110,17 +109,13 @@ fn rewrite_hosts(value: &mut Value, context: &Context) {
     }
     hosts.sort_unstable();
 
-    let mut parts = Vec::new();
-    let mut written = 0;
-    for (start, end) in hosts {
-        parts.push(Part::Text(text[written..start].to_owned()));
-        parts.push(Part::ReleaseNamespace);
-        written = end;
+    if hosts.is_empty() {
+        return;
     }
-    if !parts.is_empty() {
-        parts.push(Part::Text(text[written..].to_owned()));
-        *value = Value::Expr(Expr::Concat(parts));
-    }
+    let starts = std::iter::once(0).chain(hosts.iter().map(|(_, end)| *end));
+    let ends = hosts.iter().map(|(start, _)| *start).chain([text.len()]);
+    let others = starts.zip(ends).map(|(start, end)| &text[start..end]);
+    *value = Value::Expr(Expr::Concat(Part::around_namespace(others)));
 }
 
 /// Returns the part of a Service's host name after the name of the Service.
@@ -152,11 +147,7 @@ const NAMES: [&str; 13] = [
 /// Reports hard-coded namespaces: a warning if the field is known to be a namespace, else a note,
 /// because operators often have the same name as their namespace.
 fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
-    let mut mentions = Vec::new();
-    for (key, value) in &object.root {
-        find_mentions(key, value, &below("", key), context, &mut mentions);
-    }
-    for Mention { path, namespace, certain } in mentions {
+    let mut report = |path: &str, namespace: &str, certain: bool| {
         let message = format!(
             "hard-coded namespace in {object}: `{namespace}` at `{path}` is not \
             rewritten"
@@ -170,27 +161,25 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
             Diagnostic::note(Code::NamespaceLiteral, message)
         };
         diagnostics.push(diagnostic.at(object.place().path(path)));
+    };
+    for (key, value) in &object.root {
+        find_mentions(key, value, &below("", key), context, &mut report);
     }
 }
 
-struct Mention {
-    path: String,
-    namespace: String,
-    certain: bool,
-}
-
+/// Reports the path of each mention, the namespace, and whether it is certain.
 fn find_mentions(
     key: &str,
     value: &Value,
     path: &str,
     context: &Context,
-    mentions: &mut Vec<Mention>,
+    report: &mut dyn FnMut(&str, &str, bool),
 ) {
     if NAMES.contains(&key) || is_identifier(key) {
         let label = value.get(NAMESPACE_LABEL);
         if let Some(value) = label.filter(|_| matches!(key, "matchLabels" | "selector")) {
             let path = below(path, NAMESPACE_LABEL);
-            find_mentions("namespace", value, &path, context, mentions);
+            find_mentions("namespace", value, &path, context, report);
         }
         return;
     }
@@ -204,13 +193,9 @@ fn find_mentions(
             let mentioned = || context.namespaces.iter().find(|ns| has_word(ns));
             if let Some(namespace) = host.or_else(mentioned) {
                 let means = |text: &str| text.to_ascii_lowercase().contains("namespace");
-                mentions.push(Mention {
-                    path: path.to_owned(),
-                    namespace: namespace.clone(),
-                    // An operator often has the name of its namespace, so only a host, or a key or
-                    // flag that says so, is certain.
-                    certain: host.is_some() || means(key) || means(text),
-                });
+                // An operator often has the name of its namespace, so only a host, or a key or flag
+                // that says so, is certain.
+                report(path, namespace, host.is_some() || means(key) || means(text));
             }
         }
         Value::Seq(items) => {
@@ -218,7 +203,7 @@ fn find_mentions(
             for (index, item) in items.iter().enumerate() {
                 // The value of a flag can be the next argument.
                 let key = flag.unwrap_or(key);
-                find_mentions(key, item, &format!("{path}[{index}]"), context, mentions);
+                find_mentions(key, item, &format!("{path}[{index}]"), context, report);
                 // With `=` the value is in the same argument.
                 flag = item.as_str().filter(|text| !text.contains(['=', ' '])).and_then(flag_name);
             }
@@ -229,7 +214,7 @@ fn find_mentions(
             for (key, value) in map.iter() {
                 let path = below(path, key);
                 let key = if key == "value" { variable.unwrap_or(key) } else { key };
-                find_mentions(key, value, &path, context, mentions);
+                find_mentions(key, value, &path, context, report);
             }
         }
         _ => {}

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::ir::{Unit, Value};
+use crate::ir::{Object, Unit, Value};
 
 /// Workloads whose pods may change. An API server refuses other pods in the place of a Job's.
 const REPLACEABLE: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
@@ -13,11 +13,9 @@ const REPLACEABLE: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "Statef
 /// missing. An upgrade or rollback to pods without the name removes only one of the fields, so the
 /// pods would keep the account of the previous version.
 pub(super) fn service_account_name(unit: &mut Unit, _: &Context, _: &mut Diagnostics) {
-    let workloads = unit
-        .objects
-        .iter_mut()
-        .filter(|object| object.group() == "apps" && REPLACEABLE.contains(&object.kind()));
-    for workload in workloads {
+    let is_replaceable =
+        |object: &&mut Object| object.group() == "apps" && REPLACEABLE.contains(&object.kind());
+    for workload in unit.objects.iter_mut().filter(is_replaceable) {
         let account = workload.account().to_owned();
         let Some(pod) = workload.pod_spec_mut() else { continue };
         // Any other value is a name, or an error of `check_types`.

@@ -11,9 +11,7 @@ pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Dia
     if context.settings.strip_descriptions != Some(true) {
         return;
     }
-    for (_, schema) in unit.objects.iter_mut().flat_map(schemas) {
-        strip(schema);
-    }
+    unit.objects.iter_mut().flat_map(schemas).for_each(strip);
 }
 
 /// Removes the descriptions of a schema and its subschemas (fields of JSONSchemaProps, Kubernetes

@@ -35,6 +35,18 @@ pub enum Part {
     Image(ImageReference),
 }
 
+impl Part {
+    /// Returns these texts with the namespace of the release between them; empty ones are left out.
+    pub fn around_namespace<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (index, text) in texts.into_iter().enumerate() {
+            parts.extend((index > 0).then_some(Part::ReleaseNamespace));
+            parts.extend((!text.is_empty()).then(|| Part::Text(text.to_owned())));
+        }
+        parts
+    }
+}
+
 /// The map of values with an override for each image.
 pub const IMAGES: &str = "images";
 /// The map of values with a replacement for each registry.

@@ -4,6 +4,7 @@
 //! types of the Kubernetes API are hundreds, so all callers share this one.
 
 use super::path::Step;
+use super::quantity::quantity;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
@@ -11,6 +12,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value as Json};
+use std::collections::HashMap;
 
 /// A value that was read.
 #[derive(Debug)]
@@ -19,9 +21,13 @@ pub struct ReadValue<T> {
     pub value: T,
     /// Entries of maps that the type has no field for.
     pub unknown: Vec<Vec<Step>>,
+    /// Values that their type reads, but does not allow.
+    pub mismatches: Vec<ReadError>,
+    /// The names of the types of structs in it, by the address of their JSON.
+    pub types: HashMap<*const Json, &'static str>,
 }
 
-/// The first value that its type does not allow.
+/// A value that its type does not allow.
 #[derive(Debug)]
 pub struct ReadError {
     /// The place of the value.
@@ -37,7 +43,10 @@ pub struct ReadError {
 pub fn read_as<T: DeserializeOwned>(json: &Json) -> Result<ReadValue<T>, ReadError> {
     let mut trace = Trace::default();
     match T::deserialize(Tree { json, trace: &mut trace }) {
-        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown }),
+        Ok(value) => {
+            let Trace { unknown, mismatches, types, .. } = trace;
+            Ok(ReadValue { value, unknown, mismatches, types })
+        }
         Err(why) => Err(ReadError { path: trace.path, why: in_words(&why.to_string()) }),
     }
 }
@@ -47,6 +56,8 @@ struct Trace {
     /// The place of the value that is read.
     path: Vec<Step>,
     unknown: Vec<Vec<Step>>,
+    mismatches: Vec<ReadError>,
+    types: HashMap<*const Json, &'static str>,
 }
 
 struct Tree<'de, 'a> {
@@ -80,18 +91,27 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
+        // k8s-openapi reads any text as the first, and any value as the second.
+        let expected = match name {
+            "Quantity" if quantity(self.json).is_none() => "a quantity such as `500m` or `1Gi`",
+            "CustomResourceSubresourceStatus" if !self.json.is_object() => "a map",
+            _ => return visitor.visit_newtype_struct(self),
+        };
+        let (path, why) = (self.trace.path.clone(), format!("it must be {expected}"));
+        self.trace.mismatches.push(ReadError { path, why });
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
+        self.trace.types.insert(self.json, name);
         match self.json {
             // Types that are derived take a list with an item for each field.
             Json::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),

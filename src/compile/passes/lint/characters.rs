@@ -9,7 +9,8 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in &unit.objects {
         let Some((path, character)) = in_map(&object.root) else { continue };
         let code_point = u32::from(character);
-        let fate = if is_line_break(character) {
+        // YAML folds this line break to a space in quoted strings.
+        let fate = if character == '\u{85}' {
             "server-side apply turns into a space"
         } else {
             "server-side apply rejects (\"control characters are not allowed\")"
@@ -29,11 +30,6 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// server-side apply, clients send JSON and the API server parses YAML.
 fn is_lost(character: char) -> bool {
     matches!(character, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
-}
-
-/// Returns true for YAML line breaks, which are folded to a space in quoted strings.
-fn is_line_break(character: char) -> bool {
-    character == '\u{85}'
 }
 
 /// Returns the first such character below a map, and its path.

@@ -366,9 +366,8 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 /// for specified object fields`, `….default: Unsupported value: "x": supported values: "a"`.
 fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     let Some(map) = schema.as_map() else { return };
-    let is_free = ["x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"]
-        .iter()
-        .any(|key| map.get(key) == Some(&Value::Bool(true)));
+    let is_free = is_true(schema, "x-kubernetes-int-or-string")
+        || is_true(schema, "x-kubernetes-preserve-unknown-fields");
     match text(schema, "type").filter(|kind| !kind.is_empty()) {
         None if !is_free => {
             faults.add(path.as_str(), format!("has a schema without a type at `{path}`"));

@@ -67,21 +67,15 @@ fn has_resources(part: &Json) -> bool {
 /// Images that are not pinned by digest, and references that are none.
 pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
     for workload in workloads(unit) {
-        let images: Vec<_> = workload
-            .containers()
-            .filter_map(|container| container.get("image").and_then(Value::text_by_default))
-            .collect();
         // Containers of one pod often have one image.
-        let mut images: Vec<&str> =
-            images.iter().map(AsRef::as_ref).filter(|image| !image.is_empty()).collect();
-        images.sort_unstable();
-        images.dedup();
-        let (valid, invalid): (Vec<&str>, Vec<&str>) =
-            images.into_iter().partition(|image| Reference::is_valid(image));
-        let (latest, tagged): (Vec<&str>, Vec<&str>) = valid
-            .into_iter()
-            .filter(|image| !image.contains('@'))
-            .partition(|image| ImageParts::of(image).is_moving());
+        let images = workload.containers();
+        let images: BTreeSet<_> =
+            images.filter_map(|c| c.get("image")?.text_by_default()).collect();
+        let images = images.iter().map(AsRef::as_ref).filter(|image| !image.is_empty());
+        let (valid, invalid): (Vec<&str>, Vec<&str>) = images.partition(|i| Reference::is_valid(i));
+        let by_tag = valid.into_iter().filter(|image| !image.contains('@'));
+        let (latest, tagged): (Vec<&str>, Vec<&str>) =
+            by_tag.partition(|image| ImageParts::of(image).is_moving());
 
         if !invalid.is_empty() {
             let message = format!("{workload} has an invalid image reference: {}", few(&invalid));
@@ -113,11 +107,10 @@ fn targets(
     selects: &dyn Fn(&&Map) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let known: Vec<&str> = workloads(unit)
-        .filter(|workload| labels(workload).is_some_and(|labels| selects(&labels)))
-        .flat_map(Object::containers)
-        .flat_map(|container| texts_of(container.get("ports"), "name"))
-        .collect();
+    let is_selected = |workload: &&Object| labels(workload).is_some_and(|own| selects(&own));
+    let containers = workloads(unit).filter(is_selected).flat_map(Object::containers);
+    let known: Vec<&str> =
+        containers.flat_map(|container| texts_of(container.get("ports"), "name")).collect();
     for (index, port) in list(service.at(&["spec", "ports"])).iter().enumerate() {
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
         // Numbers in quotes are reported elsewhere.

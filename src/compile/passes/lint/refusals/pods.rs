@@ -82,33 +82,22 @@ const PROBES: [&str; 4] = ["livenessProbe", "readinessProbe", "startupProbe", "l
 /// `….volumes[0].secret: Forbidden: may not specify more than 1 volume type`, `….effect: Invalid value:
 /// "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set`.
 fn pod_fields(faults: &mut Faults<'_>, base: &str, pod: &Value, policies: &[&str]) {
-    let servers = list(pod.at(&["dnsConfig", "nameservers"]));
-    for (key, is_refused, what) in [
-        (
-            "dnsPolicy",
-            text(pod, "dnsPolicy") == Some("None") && servers.is_empty(),
-            "has dnsPolicy `None` without nameservers in dnsConfig",
-        ),
-        (
-            "shareProcessNamespace",
-            is_true(pod, "shareProcessNamespace") && is_true(pod, "hostPID"),
-            "has both shareProcessNamespace and hostPID",
-        ),
-        (
-            "activeDeadlineSeconds",
-            pod.get("activeDeadlineSeconds").is_some() && policies == ["Always"],
-            "has activeDeadlineSeconds, which only Pods and Jobs have",
-        ),
-        (
-            "ephemeralContainers",
-            !list(pod.get("ephemeralContainers")).is_empty(),
-            "has ephemeralContainers, which are added to running pods only",
-        ),
-    ] {
+    let mut check = |key: &str, is_refused: bool, what: &str| {
         if is_refused {
             faults.add(format!("{base}.{key}"), what);
         }
-    }
+    };
+    let has_servers = !list(pod.at(&["dnsConfig", "nameservers"])).is_empty();
+    let is_bare = text(pod, "dnsPolicy") == Some("None") && !has_servers;
+    check("dnsPolicy", is_bare, "has dnsPolicy `None` without nameservers in dnsConfig");
+    let shares = is_true(pod, "shareProcessNamespace") && is_true(pod, "hostPID");
+    check("shareProcessNamespace", shares, "has both shareProcessNamespace and hostPID");
+    let ends = pod.get("activeDeadlineSeconds").is_some() && policies == ["Always"];
+    let what = "has activeDeadlineSeconds, which only Pods and Jobs have";
+    check("activeDeadlineSeconds", ends, what);
+    let debugs = !list(pod.get("ephemeralContainers")).is_empty();
+    let what = "has ephemeralContainers, which are added to running pods only";
+    check("ephemeralContainers", debugs, what);
 
     for (path, volume) in items(base, pod, "volumes") {
         let name = text(volume, "name").unwrap_or_default();
@@ -140,12 +129,9 @@ fn pod_fields(faults: &mut Faults<'_>, base: &str, pod: &Value, policies: &[&str
 fn resources(faults: &mut Faults<'_>, path: &str, container: &Value) {
     let amounts = |group: &str| -> BTreeMap<&str, f64> {
         let amounts = container.at(&["resources", group]).and_then(Value::as_map);
+        let amount = |amount| quantity(&Release::LITERAL.value(amount));
         let amounts = amounts.into_iter().flatten();
-        amounts
-            .filter_map(|(name, amount)| {
-                Some((&**name, quantity(&Release::LITERAL.value(amount))?))
-            })
-            .collect()
+        amounts.filter_map(|(name, own)| Some((&**name, amount(own)?))).collect()
     };
     let [requests, limits] = ["requests", "limits"].map(amounts);
     let names: BTreeSet<&str> = requests.keys().chain(limits.keys()).copied().collect();
