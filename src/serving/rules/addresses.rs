@@ -1,6 +1,7 @@
 //! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
 //! variables that Kubernetes expands.
 
+use super::references::is_cut;
 use super::*;
 
 /// An address in a word of a container or in the value of a variable: a host and a port.
@@ -142,7 +143,7 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     let named = names_in(&host, manifest.namespace());
     let all = || view.of_kind("Service").map(|(_, one)| one);
     let is_other = |one: &&Manifest, (name, near): (&str, &str)| {
-        let is_cut = |one: &str, other: &str| {
+        let is_of_release = |one: &str, other: &str| {
             let rest = one.split_once('-').map(|(_, rest)| rest);
             rest.is_some_and(|rest| {
                 rest.contains('-') && other.split_once('-').map(|o| o.1) == Some(rest)
@@ -150,7 +151,9 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
         };
         let is_near = one.namespace() == near;
         host.contains(".svc") && one.name() == name && !one.may_be_in(near)
-            || is_near && one.name() != name && is_cut(name, one.name())
+            || is_near
+                && one.name() != name
+                && (is_of_release(name, one.name()) || is_cut(name, one.name()))
     };
 
     let service = service_at(view, &host, manifest.namespace());

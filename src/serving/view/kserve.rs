@@ -4,7 +4,7 @@
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
 use super::merge::merged;
-use super::pods::{Part, text_or};
+use super::pods::{Part, is_true, text_or};
 use super::*;
 use crate::diag::suggest;
 use crate::placeholders::map_texts;
@@ -222,9 +222,16 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let mut runtimes = RUNTIME_KINDS.iter().flat_map(|kind| named(manifests, kind, name));
-            let runtime = runtimes.find(|(_, runtime)| runtime.may_share_namespace(service));
-            let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
+            let is_meant = |runtime: &&Manifest| match name {
+                "" => list(runtime.spec(), "supportedModelFormats").iter().any(|one| {
+                    is_true(one, "/autoSelect") && text(one, "name").eq_ignore_ascii_case(&format)
+                }),
+                name => runtime.name() == name,
+            };
+            let of_kind = |kind| manifests.iter().filter(move |one| one.kind() == kind);
+            let mut runtimes = RUNTIME_KINDS.into_iter().flat_map(of_kind);
+            let runtime = runtimes.find(|one| one.may_share_namespace(service) && is_meant(one));
+            let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
                     if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
@@ -272,7 +279,9 @@ impl Derived {
         let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod, json!({}), Part::Worker));
         let leader = (spec_path, pod, labels, first);
         for (spec_path, pod, labels, part) in [leader].into_iter().chain(worker) {
-            let template = json!({"metadata": {"labels": labels}, "spec": pod});
+            let annotations = pod.get("annotations");
+            let metadata = json!({"labels": labels, "annotations": annotations});
+            let template = json!({"metadata": metadata, "spec": pod});
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
