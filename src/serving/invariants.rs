@@ -97,7 +97,7 @@ impl Finding {
 pub(super) struct Found {
     /// Code of the invariant.
     pub(super) code: Code,
-    all: Vec<Finding>,
+    pub(super) all: Vec<Finding>,
 }
 
 impl Found {
@@ -186,8 +186,9 @@ fn of_containers(view: &View<'_>, found: &mut Found, rule: ContainerRule) {
     }
 }
 
-/// KServe's kinds with pods of model servers, of which the second one completes the first.
-const SERVICES: [&str; 2] = ["LLMInferenceService", "LLMInferenceServiceConfig"];
+/// KServe's kinds with pods of model servers, of which the second one completes the first. Their CRDs have the
+/// types of pods.
+pub(super) const SERVICES: [&str; 2] = ["LLMInferenceService", "LLMInferenceServiceConfig"];
 
 /// Kinds of routes and of what belongs to them, which reference other objects.
 const ROUTES: &[&str] =

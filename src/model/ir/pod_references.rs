@@ -4,7 +4,7 @@ use super::json::{is_true, items, text};
 use serde_json::Value as Json;
 
 /// A reference from a pod to an object in its namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodReference<'j> {
     /// `ConfigMap`, `Secret` or `PersistentVolumeClaim`.
     pub kind: &'static str,

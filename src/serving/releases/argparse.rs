@@ -186,7 +186,7 @@ impl<'t> Line<'t> {
 
         let flag = accepted.flag.as_str();
         let specs = self.table.flags.candidates(flag, self.judge.index());
-        self.deprecated(flag, &name);
+        self.table.deprecated(flag, &name, &mut self.judge);
         if let Some(field) = field {
             self.json(&specs, &name).field(field, value.or_else(|| value_in(words)));
             return;
@@ -258,10 +258,8 @@ impl<'t> Line<'t> {
     /// Judges a name that the release does not accept.
     fn unknown(&mut self, name: &str, written: &str) {
         let bare = name.trim_start_matches('-');
-        let bare = match self.table.flags.find(bare) {
-            None => bare.strip_prefix("no-").unwrap_or(bare),
-            Some(_) => bare,
-        };
+        let is_listed = self.table.flags.find(bare).is_some();
+        let bare = bare.strip_prefix("no-").filter(|_| !is_listed).unwrap_or(bare);
         // A name that is an alias in other releases is judged as the flag.
         let by_alias = || self.table.owners(name).first().copied();
         let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
@@ -284,13 +282,6 @@ impl<'t> Line<'t> {
         verdict.hint = instead.unwrap_or_else(|| std::mem::take(&mut verdict.hint));
         // A later release may add flags, but hardly one with a typing error.
         verdict.is_certain = !is_later || verdict.is_near();
-    }
-
-    fn deprecated(&mut self, flag: &str, name: &str) {
-        if self.table.is_deprecated(flag, &self.judge) {
-            let instead = self.table.instead(flag, self.judge.index());
-            self.judge.deprecated("", &format!("flag `{name}`"), "", instead);
-        }
     }
 
     /// Judges a flag that takes no value.
@@ -393,10 +384,8 @@ pub(super) fn fault(spec: &Flag, value: &str) -> Option<String> {
         "hint" => (is_integer || is_human_integer(value), "an integer, such as 4096 or 4k"),
         "float" => (plain.parse::<f64>().is_ok(), "a number"),
         "truefalse" => (matches!(value.to_lowercase().as_str(), "true" | "false"), "true or false"),
-        "json" => (json_flag::read(value).is_some(), "valid JSON"),
-        "json|str" if value.trim().starts_with('{') => {
-            (json_flag::read(value).is_some(), "valid JSON")
-        }
+        "json|str" if !value.trim().starts_with('{') => (true, ""),
+        "json" | "json|str" => (json_flag::read(value).is_some(), "valid JSON"),
         _ => (true, ""),
     };
     if !fits {

@@ -69,12 +69,7 @@ pub(crate) fn judge(
             None => {
                 let known: Vec<&str> = fields.keys().map(String::as_str).collect();
                 let message = format!("{} has no {noun} `{name}`", judge.title());
-                let hint = if known.is_empty() {
-                    "remove it".to_owned()
-                } else {
-                    suggest::hint(name, &known, "keys")
-                };
-                judge.push(unknown, &place, message, hint);
+                judge.push(unknown, &place, message, suggest::hint(name, &known, "keys"));
             }
         }
     }

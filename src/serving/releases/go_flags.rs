@@ -42,7 +42,7 @@ impl<'t> Line<'t> {
         let flags = &self.program.flags;
         let instead = self.program.instead(name, index);
         let verdict = self.judge.exists(flags, name, written, "flag", "");
-        if let (Some(verdict), Some(instead)) = (verdict, &instead) {
+        if let Some((verdict, instead)) = verdict.zip(instead.as_ref()) {
             verdict.hint.clone_from(instead);
         }
         let specs = flags.candidates(name, index);
@@ -54,8 +54,8 @@ impl<'t> Line<'t> {
         if index.is_some() && spec.rejected {
             let message = format!("{} does not start with `{written}`", self.judge.title());
             self.judge.refuse("", message, instead.unwrap_or_else(|| "remove it".to_owned()));
-        } else if self.program.is_deprecated(name, &self.judge) {
-            self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
+        } else {
+            self.program.deprecated(name, written, &mut self.judge);
         }
 
         if specs.iter().all(|spec| spec.kind == "bool") {

@@ -35,25 +35,16 @@ pub(super) struct JsonFlag<'j, 't> {
 }
 
 impl JsonFlag<'_, '_> {
-    fn is_json(&self) -> bool {
-        self.specs.iter().all(|spec| spec.kind.starts_with("json"))
-    }
-
     /// Judges its value, if it is a JSON object.
     pub(super) fn value(mut self, text: &str) {
-        if let Some(Json::Object(object)) = read(text).filter(|_| self.is_json()) {
+        let is_json = self.specs.iter().all(|spec| spec.kind.starts_with("json"));
+        if let Some(Json::Object(object)) = read(text).filter(|_| is_json) {
             self.object(&object);
         }
     }
 
     /// Judges a field after a dot: `--kv-transfer-config.kv_role=kv_both`.
     pub(super) fn field(mut self, field: &str, value: Option<&str>) {
-        if !self.is_json() {
-            let name = self.name;
-            let message = format!("flag `{name}` has no JSON value, so it has no field `{field}`");
-            self.judge.refuse("", message, format!("write `{name}=…`"));
-            return;
-        }
         let (first, rest) = field.split_once('.').unwrap_or((field, ""));
         let is_part = !rest.is_empty() || field.ends_with('+');
         let value = value.filter(|text| !is_part && !is_placeholder(text));
@@ -139,12 +130,9 @@ impl JsonFlag<'_, '_> {
         if let Some(connector) = connector.filter(|text| !is_own && !is_placeholder(text)) {
             self.judge.exists(registered, connector, connector, "connector", "");
         }
-        let inner =
-            object.get("kv_connector_extra_config").and_then(|extra| extra.get("connectors"));
-        for inner in inner.and_then(Json::as_array).into_iter().flatten() {
-            if let Json::Object(inner) = inner {
-                self.connectors(inner);
-            }
+        let extra = object.get("kv_connector_extra_config").unwrap_or(&Json::Null);
+        for inner in list(extra, "connectors").iter().filter_map(Json::as_object) {
+            self.connectors(inner);
         }
     }
 }

@@ -150,10 +150,13 @@ impl ProgramTable {
         self.index(image).map(|index| Some(index) >= first)
     }
 
-    /// Returns true if a flag is deprecated at the release of a judge.
-    fn is_deprecated(&self, flag: &str, judge: &Judge<'_>) -> bool {
+    /// Judges a flag with this name as written, if it is deprecated at the release of the judge.
+    fn deprecated(&self, flag: &str, written: &str, judge: &mut Judge<'_>) {
         let spec = self.flags.find(flag).and_then(|spans| judge.current(spans));
-        spec.is_some_and(|spec| spec.deprecated)
+        if spec.is_some_and(|spec| spec.deprecated) {
+            let instead = self.instead(flag, judge.index());
+            judge.deprecated("", &format!("flag `{written}`"), "", instead);
+        }
     }
 
     /// Returns what to write for a flag that a release does not have or will lose, if the release has that.

@@ -62,9 +62,6 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
 
 /// Returns a hint to the flag that replaces a variable: it has the same name.
 fn flag_for(table: &ProgramTable, index: Option<usize>, name: &str) -> Option<String> {
-    if let Some(instead) = replacement(table.key, name) {
-        return Some(format!("use `{instead}`"));
-    }
     let rest = prefixes(table).iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let flag = rest.to_lowercase().replace('_', "-");
     table.flags.has(&flag, index).then(|| format!("use `--{flag}`"))

@@ -14,19 +14,16 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
     let mut names: Vec<String> = engine.names().into_iter().map(str::to_owned).collect();
     let model = names.first().cloned().unwrap_or_default();
     for module in ["lora-modules", "lora-paths"].iter().flat_map(|flag| flags.all(flag)) {
-        // `NAME=PATH`, or a JSON map.
+        // `NAME=PATH`, or a JSON map, whose name is not read.
         let name = module.split_once('=').map_or(module, |(name, _)| name);
-        if name.starts_with('{') {
-            return None;
-        }
         names.push(match engine.program {
             // By the name alone SGLang serves its base model.
             Program::Sglang => format!("{model}:{name}"),
             _ => name.to_owned(),
         });
     }
-    let unknown = names.is_empty() || names.iter().any(|name| is_placeholder(name));
-    (!unknown).then_some(names)
+    let is_open = |name: &String| is_placeholder(name) || name.contains('{');
+    (!names.is_empty() && !names.iter().any(is_open)).then_some(names)
 }
 
 /// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.

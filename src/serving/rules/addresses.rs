@@ -143,17 +143,11 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     let named = names_in(&host, manifest.namespace());
     let all = || view.of_kind("Service").map(|(_, one)| one);
     let is_other = |one: &&Manifest, (name, near): (&str, &str)| {
-        let is_of_release = |one: &str, other: &str| {
-            let rest = one.split_once('-').map(|(_, rest)| rest);
-            rest.is_some_and(|rest| {
-                rest.contains('-') && other.split_once('-').map(|o| o.1) == Some(rest)
-            })
-        };
-        let is_near = one.namespace() == near;
+        // Names of Helm's objects begin with their release.
+        let [own, other] = [name, one.name()].map(|name| Some(name.split_once('-')?.1));
+        let is_of_release = own == other && own.is_some_and(|rest| rest.contains('-'));
         host.contains(".svc") && one.name() == name && !one.may_be_in(near)
-            || is_near
-                && one.name() != name
-                && (is_of_release(name, one.name()) || is_cut(name, one.name()))
+            || one.namespace() == near && (is_of_release || is_cut(name, one.name()))
     };
 
     let service = service_at(view, &host, manifest.namespace());

@@ -6,57 +6,48 @@ use crate::releases::verdict::{Kind, Verdict};
 use crate::releases::{self, ProgramTable, SIDECAR, argparse, go_flags, relations, variables};
 use crate::view::pods::is_omni;
 
-/// A verdict with its place.
-#[derive(Debug)]
-pub(crate) struct Judged {
-    /// Code of the invariant that reports it if it is certain that it matters.
-    code: Code,
-    owner: usize,
-    path: String,
-    field: &'static str,
-    verdict: Verdict,
-}
-
-/// Reports the verdicts that an invariant has by its code: settings that a later release removes, those that
-/// depend on a release that the image does not name and abbreviations, or else what the release refuses or
-/// ignores. Of that, each code has one invariant.
+/// Reports the verdicts that an invariant has by its code. Of what a release refuses or ignores, each code has
+/// one invariant.
 pub(crate) fn verdicts(view: &View<'_>, found: &mut Found) {
-    let code = found.code;
-    let is_wanted = |one: &&Judged| match one.verdict.kind {
-        Kind::Deprecated => code == Code::ServingDeprecated,
-        Kind::Depends | Kind::Fragile => code == Code::ServingRelease,
-        Kind::Refused | Kind::Ignored => code == one.code,
-    };
+    let code = Some(found.code);
     // Several rules report verdicts, so they are judged once.
-    for one in view.judged.get_or_init(|| judged(view)).iter().filter(is_wanted) {
-        let Judged { owner, path, field, verdict, .. } = one;
-        let finding = found.push(*owner, path, &verdict.message, &verdict.hint).field(field);
-        let is_field = one.code == Code::ServingApi;
-        let source = if is_field { "CRDs of the release" } else { "sources of the release" };
-        match (verdict.kind, verdict.is_certain) {
-            (Kind::Refused, false) => {
-                let effect = match is_field {
-                    true => "the API server may reject the object, or ignore the setting",
-                    false => "the program may fail to start, or ignore the setting",
-                };
-                finding.warning().why(effect, source);
-            }
-            (Kind::Ignored, certain) => {
-                let finding = finding.warning().lower_if(!certain, Severity::Note);
-                finding.why("the setting has no effect", source);
-            }
-            (Kind::Refused, true) | (Kind::Deprecated | Kind::Depends | Kind::Fragile, _) => {}
-        }
-    }
+    let all = view.judged.get_or_init(|| judged(view)).iter();
+    found.all.extend(all.filter(|one| one.code == code).cloned());
 }
 
-fn judged(view: &View<'_>) -> Vec<Judged> {
+/// Returns the finding of a verdict, with the code of the invariant that reports it: that of settings that a later
+/// release removes, that of what depends on a release that the image does not name and of abbreviations, or else
+/// `code`.
+fn finding_of(code: Code, field: &'static str, verdict: Verdict) -> Finding {
+    let is_field = code == Code::ServingApi;
+    let source = if is_field { "CRDs of the release" } else { "sources of the release" };
+    let effect = match is_field {
+        true => "the API server may reject the object, or ignore the setting",
+        false => "the program may fail to start, or ignore the setting",
+    };
+    let none = "the setting has no effect";
+    let (code, lower) = match (verdict.kind, verdict.is_certain) {
+        (Kind::Deprecated, _) => (Code::ServingDeprecated, None),
+        (Kind::Depends | Kind::Fragile, _) => (Code::ServingRelease, None),
+        (Kind::Refused, true) => (code, None),
+        (Kind::Refused, false) => (code, Some((Severity::Warning, effect))),
+        (Kind::Ignored, true) => (code, Some((Severity::Warning, none))),
+        (Kind::Ignored, false) => (code, Some((Severity::Note, none))),
+    };
+
+    let (message, hint) = (verdict.message, verdict.hint);
+    let (code, field, severity) = (Some(code), Some(field), lower.map(|(severity, _)| severity));
+    let why = lower.map(|(_, reason)| (reason, source));
+    Finding { code, field, severity, why, message, hint, ..Finding::default() }
+}
+
+fn judged(view: &View<'_>) -> Vec<Finding> {
     let mut judged = Vec::new();
     // The paths of verdicts are below the place.
     let mut add = |code, owner, place: &str, field, verdicts: Vec<Verdict>| {
         judged.extend(verdicts.into_iter().map(|verdict| {
             let path = format!("{place}{}", verdict.path);
-            Judged { code, owner, path, field, verdict }
+            Finding { owner, path, ..finding_of(code, field, verdict) }
         }));
     };
     for (template, engine) in view.engines() {
@@ -76,8 +67,6 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
         let path = format!("{}.args", picker.path);
         let found = flags_of(view, picker);
         add(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found);
-    }
-    for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
         let allows = picker.flags.is_on("allow-experimental-plugins");
         let found = of_either(view, picker, |table, release| {

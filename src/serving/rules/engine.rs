@@ -1,6 +1,6 @@
 //! Invariants of engine pods.
 
-use super::probe::socket_probes;
+use super::probe::{KINDS, probes_of};
 use super::transfer::FLAG as TRANSFER;
 use super::*;
 use crate::releases::ProgramTable;
@@ -268,7 +268,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
     open.extend(supervisor(engine));
     open.extend(template.ports_beside(engine.container));
 
-    for (probe, get) in socket_probes(engine.container) {
+    for (probe, get) in probes_of(engine.container, &KINDS) {
         let mut found = found.inside(&format!(".{probe}"));
         if engine.is_headless() {
             found.push(format!("headless workers have a {probe}"), "remove the probe");
@@ -323,9 +323,8 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();
-            finding
-                .code(Code::ImageNotPinned)
-                .why("a tag can move to another image", "llm-d guides");
+            finding.code(Code::ImageNotPinned);
+            finding.why("a tag can move to another image", "llm-d guides");
         }
     };
 

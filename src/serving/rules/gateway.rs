@@ -256,16 +256,12 @@ fn parent_of<'a>(
     (parent, (name, namespace)): Parent<'_>,
     mut found: Reporter<'_>,
 ) -> Option<&'a Manifest> {
-    let mut gateways = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).peekable();
-    let is_open = is_placeholder(name) || is_placeholder(text(parent, "namespace"));
-    if is_open || gateways.peek().is_none() {
+    let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
+    let written = [name, text(parent, "namespace")];
+    if names.is_empty() || written.iter().chain(&names).any(|name| is_placeholder(name)) {
         return None;
     }
     let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
-        let names: Vec<&str> = gateways.collect();
-        if names.iter().any(|name| is_placeholder(name)) {
-            return None;
-        }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
         let finding = found.push(message, suggest::hint(name, &names, "Gateways"));
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
@@ -344,10 +340,8 @@ fn accepted(
     }
 
     let has_kind = |listener: &&Json| {
-        let kinds = listener.pointer("/allowedRoutes/kinds").and_then(Json::as_array);
-        kinds.is_none_or(|all| {
-            all.is_empty() || all.iter().any(|one| text(one, "kind") == route.kind())
-        })
+        let kinds = list(listener.get("allowedRoutes").unwrap_or(&Json::Null), "kinds");
+        kinds.is_empty() || kinds.iter().any(|one| text(one, "kind") == route.kind())
     };
     if !named.is_empty() && !named.iter().any(has_kind) {
         let kind = route.kind();
@@ -382,18 +376,16 @@ fn backend_of(
     let namespace = text_or(backend, "namespace", own);
     // Gateway API, ReferenceGrant: without one, the route gets RefNotPermitted and answers 500. A backend
     // that is not here comes with its grants.
-    let is_here = view.all_named(kind, name, namespace).next().is_some();
-    if namespace != own && !own.is_empty() && is_here && !is_granted(grants, route, backend) {
+    let here = view.all_named(kind, name, namespace).next();
+    let is_apart = namespace != own && !own.is_empty() && here.is_some();
+    if is_apart && !is_granted(grants, route, backend) {
         let message =
             format!("no ReferenceGrant lets {route} use {kind}/{name} of namespace `{namespace}`");
         let hint = "add a ReferenceGrant in that namespace, or move the route there";
         // It may be in other manifests.
         found.push(message, hint).warning();
     }
-    if kind != "Service" || !group.is_empty() {
-        return;
-    }
-    let service = view.all_named("Service", name, namespace).next();
+    let service = here.filter(|_| kind == "Service" && group.is_empty());
     let Some((_, service)) = service else { return };
     let is_empty = list(service.spec(), "ports").is_empty();
     match number(backend, "port") {

@@ -15,11 +15,10 @@ fn built_for(image: &str) -> Option<&'static str> {
 
 /// Returns the labels that pods require of their nodes and that name devices, in lower case.
 fn devices(template: &Template<'_>) -> impl Iterator<Item = String> {
-    let nodes = template.spec.get("nodeSelector").and_then(Json::as_object);
     let keys = ["/gke-accelerator", "/gpu.product", "/instance-type"];
-    let labels = nodes.into_iter().flatten();
+    let labels = labels_at(template.spec, "/nodeSelector");
     let labels = labels.filter(move |(key, _)| keys.iter().any(|end| key.ends_with(end)));
-    labels.filter_map(|(_, label)| Some(label.as_str()?.to_ascii_lowercase()))
+    labels.map(|(_, label)| label.to_ascii_lowercase())
 }
 
 /// Returns the gigabytes of memory of the device that the label of a node names.
@@ -96,8 +95,7 @@ pub(crate) fn cache((view, template, engine): Context<'_>, found: &mut Reporter<
 
 /// Checks that KV caches in the memory of the node fit into the limit of the container.
 pub(crate) fn host((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let is_limit = |one: &(&str, &str, &Json)| one.0 == "limits" && one.1 == "memory";
-    let limit = resources(engine.container).find(is_limit).and_then(|one| quantity(one.2));
+    let limit = engine.container.pointer("/resources/limits/memory").and_then(quantity);
     let config = engine.flags.json("kv-transfer-config").unwrap_or_default();
     let extra = "kv_connector_extra_config";
     let nested = config::at(&config, &format!("{extra}.connectors.[].{extra}"));
@@ -113,10 +111,7 @@ pub(crate) fn host((view, template, engine): Context<'_>, found: &mut Reporter<'
     let of_connectors = bytes.iter().filter_map(|bytes| bytes.as_f64());
     // LMCache and Mooncake count in gigabytes.
     let gigabytes = |text: &str| Some(text.trim_end_matches(['G', 'B']).parse::<f64>().ok()? * 1e9);
-    let value = |name| match variable(engine.container, name) {
-        Some(Variable::Text(value)) => Some(value),
-        _ => None,
-    };
+    let value = |name| variable_or(engine.container, name, "");
     let path = value("MOONCAKE_CONFIG_PATH").unwrap_or_default();
     let file = match view.file(template, engine.container, path) {
         File::Text(_, _, content) => serde_json::from_str(content).unwrap_or_default(),

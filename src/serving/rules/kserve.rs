@@ -138,11 +138,8 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             formats.retain(|known| format.is_some_and(|format| is_typo(format, known)));
         }
         if is_true(runtime, "/disabled") {
-            found.below(
-                ".model.runtime",
-                format!("runtime `{name}` is disabled"),
-                "use another one",
-            );
+            let message = format!("runtime `{name}` is disabled");
+            found.below(".model.runtime", message, "use another one");
         }
         // KServe, ScaleMetric and validateHPAMetrics.
         let class = service.text("/metadata/annotations/serving.kserve.io~1autoscalerClass");

@@ -6,14 +6,6 @@ use super::*;
 /// Kinds with rules of Prometheus: of its operator, and of Google's.
 const RULES: [&str; 3] = ["PrometheusRule", "Rules", "ClusterRules"];
 
-/// The place of an expression: a rule of Prometheus, a query of KEDA, or the name of an adapter's metric.
-#[derive(Clone, Copy, PartialEq)]
-enum Source {
-    Rule,
-    Query,
-    Adapter,
-}
-
 /// Endings of the series of a metric, by its kind (Prometheus' client for Python).
 const SERIES: [(&str, &[&str]); 3] = [
     ("counter", &["_total", "_created"]),
@@ -86,10 +78,8 @@ fn words(expression: &str) -> BTreeSet<&str> {
 /// Returns the releases of engines; one that is not known if there are none.
 fn releases<'e>(engines: impl Iterator<Item = &'e Engine<'e>>) -> BTreeSet<Option<usize>> {
     let own = engines.filter(|engine| engine.program == Program::Vllm);
-    let own = own.map(|engine| match engine.unjudged {
-        None => VLLM.index(text(engine.container, "image")),
-        Some(_) => None,
-    });
+    let index = |engine: &Engine<'_>| VLLM.index(text(engine.container, "image"));
+    let own = own.map(|engine| index(engine).filter(|_| engine.unjudged.is_none()));
     let found: BTreeSet<Option<usize>> = own.collect();
     if found.is_empty() { BTreeSet::from([None]) } else { found }
 }
@@ -103,8 +93,8 @@ fn sums_buckets(expression: &str) -> bool {
     })
 }
 
-/// An expression with its object, its JSON path, the releases of the engines that it reads, and its source.
-type Expression<'v> = (usize, String, &'v str, BTreeSet<Option<usize>>, Source);
+/// An expression with its object, its JSON path, and the releases of the engines that it reads.
+type Expression<'v> = (usize, String, &'v str, BTreeSet<Option<usize>>);
 
 /// Returns the rules of Prometheus, and adds the names that they record.
 fn rules<'v>(view: &'v View<'_>, recorded: &mut BTreeSet<&'v str>) -> Vec<Expression<'v>> {
@@ -114,8 +104,7 @@ fn rules<'v>(view: &'v View<'_>, recorded: &mut BTreeSet<&'v str>) -> Vec<Expres
         let groups = items(object.spec(), "groups", ".spec");
         for (rule, path) in groups.flat_map(|(group, path)| items(group, "rules", &path)) {
             recorded.insert(text(rule, "record"));
-            let path = format!("{path}.expr");
-            all.push((owner, path, text(rule, "expr"), of_all.clone(), Source::Rule));
+            all.push((owner, format!("{path}.expr"), text(rule, "expr"), of_all.clone()));
         }
     }
     all
@@ -126,19 +115,19 @@ fn of_scalers<'v>(view: &'v View<'_>, found: &mut Found) -> Vec<Expression<'v>> 
     let of_keda = view.of_kind("ScaledObject").flat_map(|(owner, scaler)| {
         queries(scaler).enumerate().map(move |(at, query)| {
             let path = format!(".spec.triggers[{at}].metadata.query");
-            (owner, scaler, query, path, Source::Query)
+            (owner, scaler, query, path)
         })
     });
     // Adapters have names of their own for other metrics.
     let of_adapters = extras::metrics(view).flat_map(|(owner, scaler, (metric, path))| {
         ["pods", "external"].into_iter().filter_map(move |key| {
             let name = text_at(metric.get(key)?, "/metric/name")?;
-            Some((owner, scaler, name, format!("{path}.{key}.metric.name"), Source::Adapter))
+            Some((owner, scaler, name, format!("{path}.{key}.metric.name")))
         })
     });
 
     let mut all = Vec::new();
-    for (owner, scaler, query, path, source) in of_keda.chain(of_adapters) {
+    for (owner, scaler, query, path) in of_keda.chain(of_adapters) {
         let pods = target(view, scaler).into_iter().flat_map(|(at, _)| view.templates_of(at));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
         let runs =
@@ -151,7 +140,7 @@ fn of_scalers<'v>(view: &'v View<'_>, found: &mut Found) -> Vec<Expression<'v>> 
             let finding = found.push(owner, path.as_str(), message, "use one of its engine");
             finding.code(Code::ServingAutoscaler).field("autoscaling");
         }
-        all.push((owner, path, query, releases(engines.iter().copied()), source));
+        all.push((owner, path, query, releases(engines.iter().copied())));
     }
     all
 }
@@ -160,10 +149,8 @@ fn of_scalers<'v>(view: &'v View<'_>, found: &mut Found) -> Vec<Expression<'v>> 
 pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     let mut recorded = BTreeSet::new();
     let all = rules(view, &mut recorded);
-    for (owner, path, expression, releases, source) in
-        all.into_iter().chain(of_scalers(view, found))
-    {
-        let words = words(expression);
+    for (owner, path, expression, releases) in all.into_iter().chain(of_scalers(view, found)) {
+        let (kind, words) = (view.manifests[owner].kind(), words(expression));
         // One of several names may be enough.
         if ["or", "absent", "absent_over_time"].iter().any(|word| words.contains(word)) {
             continue;
@@ -174,22 +161,22 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
             found.push(owner, path.as_str(), message, "write `sum by (le) (…)`");
         }
         for word in words.difference(&recorded) {
-            let Some((message, hint)) = missing(word, &words, &releases, source) else { continue };
+            let Some((message, hint)) = missing(word, &words, &releases, kind) else { continue };
             let finding = found.push(owner, path.as_str(), message, hint);
-            if source != Source::Rule {
+            if !RULES.contains(&kind) {
                 finding.code(Code::ServingAutoscaler).field("autoscaling");
             }
         }
     }
 }
 
-/// Returns the message and the hint about a word of an expression that is a series of vLLM's, but of none of the
-/// releases.
+/// Returns the message and the hint about a word of an expression in an object of a kind that is a series of
+/// vLLM's, but of none of the releases.
 fn missing(
     word: &str,
     words: &BTreeSet<&str>,
     releases: &BTreeSet<Option<usize>>,
-    source: Source,
+    kind: &str,
 ) -> Option<(String, String)> {
     let others = VLLM.other_metrics.names(None);
     let series = word.strip_prefix("vllm:").filter(|series| {
@@ -206,7 +193,7 @@ fn missing(
             let mut all = known(series, *at);
             // Adapters drop the endings of series.
             is_served(series, *at)
-                || source == Source::Adapter && known(series, *at).next().is_some()
+                || kind == "HorizontalPodAutoscaler" && known(series, *at).next().is_some()
                 || !words.contains("le") && all.any(|one| one == (series, "histogram"))
         });
         wrong(series, *releases.last().filter(|_| !is_there)?)
@@ -214,7 +201,7 @@ fn missing(
     // Only adapters and recording rules write names without a colon.
     let plain = word
         .strip_prefix("vllm_")
-        .filter(|series| source == Source::Query && VLLM.metrics.find(metric(series)).is_some());
+        .filter(|series| kind == "ScaledObject" && VLLM.metrics.find(metric(series)).is_some());
     of_series.or_else(|| {
         Some((format!("vLLM has no metric `{word}`"), format!("write `vllm:{}`", plain?)))
     })

@@ -22,12 +22,9 @@ pub(super) struct End<'v> {
 impl<'v> End<'v> {
     /// Returns the pods of a template.
     pub(super) fn of_pods(template: &'v Template<'_>) -> Self {
-        End {
-            name: template.to_string(),
-            namespace: template.manifest.namespace(),
-            labels: template.labels.clone(),
-            spec: Some(template.spec),
-        }
+        let Template { manifest, labels, spec, .. } = template;
+        let (name, namespace) = (manifest.to_string(), manifest.namespace());
+        End { name, namespace, labels: labels.clone(), spec: Some(spec) }
     }
 
     /// Returns the pods of a Gateway; any without a name.

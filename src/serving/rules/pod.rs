@@ -4,15 +4,13 @@
 use super::addresses::has_address;
 use super::*;
 use crate::bundle::{self, MissingField, TypeCheck};
+use crate::invariants::SERVICES;
 use crate::ir::{dns_subdomain, path_of, steps, value_at};
 use crate::passes;
 use crate::view::pods;
 
 /// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
-
-/// KServe's service, whose CRD has the types of pods.
-const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods of pickers, those with an engine or a sidecar, and those that are whole, or of Ray. Other
 /// controllers may have containers with fields of their own.
@@ -36,20 +34,6 @@ pub(super) fn containers<'v>(
     pods.flat_map(all).map(|(pods, (container, path))| (pods, container, path))
 }
 
-/// Checks the sizes of claims of groups, whose types are not those of Kubernetes.
-fn claims(owner: usize, manifest: &Manifest, found: &mut Found) {
-    let is_typed = manifest.kind() == "StatefulSet";
-    let claims = items(manifest.spec(), "volumeClaimTemplates", ".spec");
-    for (claim, path) in claims.filter(|_| !is_typed) {
-        let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
-        if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
-            let message = format!("{manifest} requests {size} of storage, which is no quantity");
-            let path = format!("{path}.spec.resources.requests.storage");
-            found.push(owner, path, message, "write a quantity, such as `200Gi`");
-        }
-    }
-}
-
 /// Groups and kinds whose names are names in DNS (Kubernetes API, ValidateServiceName; KServe,
 /// validateInferenceServiceName).
 const IN_DNS: [(&str, &str); 2] = [("", "Service"), ("serving.kserve.io", "InferenceService")];
@@ -71,7 +55,6 @@ fn object(owner: usize, manifest: &Manifest, found: &mut Found) {
         let message = format!("apiVersion `{version}` has no kind {kind}");
         found.push(owner, ".apiVersion", message, hint);
     }
-    claims(owner, manifest, found);
     let checked = bundle::check_object(manifest.json.clone());
     refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
     // Names of RBAC objects are path segments (`system:…`), those of kustomize's transformers any text.
@@ -98,9 +81,9 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         object(owner, manifest, found);
     }
     // KServe merges pods with those of presets, so they are checked as they are written.
-    let is_of_kserve = |owner: usize| view.manifests[owner].kind().starts_with(SERVICE);
-    let services = [SERVICE, "LLMInferenceServiceConfig"].into_iter();
-    let written = services.flat_map(|kind| view.of_kind(kind)).flat_map(|(owner, service)| {
+    let is_of_kserve = |owner: usize| SERVICES.contains(&view.manifests[owner].kind());
+    let services = SERVICES.iter().flat_map(|kind| view.of_kind(kind));
+    let written = services.flat_map(|(owner, service)| {
         kinds::pods(&service.json).into_iter().map(move |(path, spec)| (owner, path, spec))
     });
     let others = pods(view).filter(|pods| !is_of_kserve(pods.owner));
@@ -181,11 +164,7 @@ fn refused(
     place: (&str, &str),
     mut found: Reporter<'_>,
 ) {
-    let at = |path: &str| match path.strip_prefix(place.0) {
-        Some(rest) => format!("{}{rest}", place.1),
-        None => path.to_owned(),
-    };
-
+    let at = |path: &str| path.replacen(place.0, place.1, 1);
     let is_open = |path: &str| {
         value_at(json, &steps(path)).and_then(Json::as_str).is_some_and(is_placeholder)
     };
@@ -210,9 +189,8 @@ fn refused(
     const OTHERS: [&str; 3] = ["mounts undefined", "without an image", "removed apiVersion"];
     let values = passes::refused_values(json).into_iter().map(|it| (it.path, it.what));
     for (path, what) in values.chain(checked.unsupported.clone()) {
-        let is_in_pod = path.starts_with(place.0);
-        if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
-            let path = path.replacen(place.0, place.1, 1);
+        if !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
+            let path = at(&path);
             let message = format!("{label} {what}");
             let finding = found.below(&path, message, "change it in the manifest");
             if path.ends_with(".resources") {
@@ -358,18 +336,17 @@ pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
             let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
             let any = |key: &str| security(spec, container, key);
             let escalates = own("allowPrivilegeEscalation") != Some(&json!(false));
-            let drops = own("capabilities/drop").and_then(Json::as_array);
-            let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
+            let capabilities = own("capabilities").unwrap_or(&Json::Null);
+            let drops = strings(capabilities, "drop").any(|dropped| dropped == "ALL");
             let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
-            let adds = own("capabilities/add").and_then(Json::as_array).into_iter().flatten();
             let is_restricted = *level == "restricted";
             if !is_restricted && any("seccompProfile/type") == Some(&json!("Unconfined")) {
                 report(&path, "it allows no unconfined seccompProfile".to_owned());
             }
             let allowed =
                 if is_restricted { &NAMES.capabilities[..1] } else { &NAMES.capabilities };
-            let mut adds = adds.filter_map(Json::as_str).filter(|added| !allowed.contains(added));
-            if let Some(added) = adds.next() {
+            let added = strings(capabilities, "add").find(|added| !allowed.contains(added));
+            if let Some(added) = added {
                 report(&path, format!("it allows no capability {added}"));
             }
             let lacks = [
@@ -398,10 +375,9 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
     let message = format!("the engine requests no {}", missing.join(" and no "));
     let hint = "set what it uses: `resources = { requests = { cpu = \"8\", memory = \"96Gi\" } }`";
     let finding = found.push(template.owner, &engine.path, message, hint);
-    finding.note().code(Code::ServingRequests).why(
-        "nodes that run out of memory evict it first, and it gets the least CPU time",
-        "Kubernetes docs, QoS classes and node-pressure eviction",
-    );
+    let reason = "nodes that run out of memory evict it first, and it gets the least CPU time";
+    let source = "Kubernetes docs, QoS classes and node-pressure eviction";
+    finding.note().code(Code::ServingRequests).why(reason, source);
 }
 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service

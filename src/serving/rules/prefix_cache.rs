@@ -101,9 +101,9 @@ pub(super) fn events_port(flags: &Flags) -> Option<u32> {
 fn events(index: &Json, server: (&Engine<'_>, &[u32]), flags: &Flags, mut found: Reporter<'_>) {
     let off = ["no-enable-prefix-caching", "disable-radix-cache"];
     let off = off.into_iter().find(|flag| flags.is_on(flag));
-    if !flags.is_on_or("enable-prefix-caching", true) || off.is_some() {
+    if let Some(off) = off {
         let message = "the picker routes by prefix cache, but the engine has none";
-        found.push(message, format!("remove `--{}`", off.unwrap_or("enable-prefix-caching")));
+        found.push(message, format!("remove `--{off}`"));
         return;
     }
     // Single fields of the flag, after a dot, are not put together here.
@@ -168,11 +168,8 @@ fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
     for template in pods {
         let engine = template.engine.as_ref();
         let Some(engine) = engine.filter(|e| e.program == Program::Vllm) else { continue };
-        let seed = match variable(engine.container, "PYTHONHASHSEED") {
-            Some(Variable::Text(seed)) => Some(seed),
-            None => None,
-            Some(_) => continue,
-        };
+        let Some(seed) = variable_or(engine.container, "PYTHONHASHSEED", "") else { continue };
+        let seed = Some(seed).filter(|seed| !seed.is_empty());
 
         right = right.or(seed);
         let Some(right) = right.filter(|right| seed.map_or(wanted.is_some(), |s| s != *right))

@@ -10,18 +10,14 @@ pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readines
 /// The field of a probe or the name of another request, and its `httpGet`.
 pub(super) type Probe<'e> = (&'e str, &'e Json);
 
-/// Returns the HTTP probes of an engine.
-pub(super) fn http_probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = Probe<'e>> {
-    probes_by(engine.container, &["httpGet"])
-}
-
-/// Returns the probes of a container that connect to a port.
-pub(super) fn socket_probes(container: &Json) -> impl Iterator<Item = Probe<'_>> {
-    probes_by(container, &["httpGet", "tcpSocket", "grpc"])
-}
+/// The kinds of probes that connect to a port; the first one is of HTTP.
+pub(super) const KINDS: [&str; 3] = ["httpGet", "tcpSocket", "grpc"];
 
 /// Returns the probes of a container of some kinds.
-fn probes_by<'e>(container: &'e Json, kinds: &[&str]) -> impl Iterator<Item = Probe<'e>> {
+pub(super) fn probes_of<'e>(
+    container: &'e Json,
+    kinds: &[&str],
+) -> impl Iterator<Item = Probe<'e>> {
     PROBES.into_iter().filter_map(|name| {
         let probe = container.get(name)?;
         Some((name, kinds.iter().find_map(|kind| probe.get(*kind))?))
@@ -30,7 +26,7 @@ fn probes_by<'e>(container: &'e Json, kinds: &[&str]) -> impl Iterator<Item = Pr
 
 /// Checks that probes of all containers use ports that they declare, by their names.
 pub(crate) fn named((_, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
-    for (probe, get) in socket_probes(container).filter(|_| !template.completed) {
+    for (probe, get) in probes_of(container, &KINDS).filter(|_| !template.completed) {
         let named = text(get, "port");
         let names: Vec<&str> = texts(container, "ports", "name").collect();
         // Another tool replaces variables in ports.
@@ -89,7 +85,8 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
         None => return,
     };
     // Another container is in the same pod, but the kubelet is not.
-    let is_probed = http_probes(engine).any(|(_, get)| !is_proxied(template, engine, get));
+    let mut probes = probes_of(engine.container, &KINDS[..1]);
+    let is_probed = probes.any(|(_, get)| !is_proxied(template, engine, get));
     let has_others = template.containers().count() > 1;
     if is_probed || !has_others {
         let message =
@@ -196,7 +193,7 @@ pub(crate) fn deadline((_, template, engine): Context<'_>, found: &mut Reporter<
 
 /// Checks that the engine answers probes: path, TLS and API key.
 pub(crate) fn answered((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    for probe in http_probes(engine).filter(|_| known(engine).is_some()) {
+    for probe in probes_of(engine.container, &KINDS[..1]).filter(|_| known(engine).is_some()) {
         answers((view, template, engine), probe, found.inside(&format!(".{}", probe.0)));
     }
 }

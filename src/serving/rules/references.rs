@@ -36,15 +36,7 @@ fn linked<'v>(kind: &str, json: &'v Json) -> Vec<PodReference<'v>> {
             };
             let is_named = !matches!(name, "" | DEFAULT_ACCOUNT) && is_own;
             let keys = Some(value(key)).filter(|key| !key.is_empty()).into_iter().collect();
-            let reference = PodReference {
-                kind: to,
-                name,
-                keys,
-                variable: None,
-                optional: false,
-                field: "",
-                path,
-            };
+            let reference = PodReference { kind: to, name, keys, path, ..PodReference::default() };
             Some(reference).filter(|_| is_named && text(holder, "namespace").is_empty())
         })
     });
@@ -140,13 +132,13 @@ fn is_generated(name: &str) -> bool {
 
 /// Reports an object that is not in the manifests, if one that nothing uses, or an account of other pods, has
 /// nearly its name or what the pod needs of it; and a ConfigMap with the configuration of a picker whose
-/// other objects are in the manifests. Returns true if it did.
-fn missing(
+/// other objects are in the manifests. Returns the finding if it did.
+fn missing<'f>(
     view: &View<'_>,
     one: &Use<'_>,
     (unused, made): (&[&Manifest], &[&str]),
-    found: &mut Reporter<'_>,
-) -> bool {
+    found: &'f mut Reporter<'_>,
+) -> Option<&'f mut Finding> {
     let Use { owner, manifest, reference, .. } = one;
     let PodReference { kind, name, .. } = reference;
     let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
@@ -156,25 +148,21 @@ fn missing(
         !has_files && *kind != "PersistentVolumeClaim" && one.may_share_namespace(manifest)
     });
     let known = unused.iter().copied().chain(shared).map(Manifest::name);
-    if let Some(near) = known.chain(made.iter().copied()).find(|near| is_typo(name, near)) {
-        found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
-        return true;
-    }
+    let typo = known.chain(made.iter().copied()).find(|near| is_typo(name, near));
     let mut all = view.of_kind(kind).map(|(_, one)| one.name());
-    if let Some(near) =
-        all.find(|near| !has_files && (lacks_word(name, near) || is_cut(name, near)))
-    {
-        let hint = format!("write `{near}`");
-        found.push(format!("{missing}, but {kind}/{near} is"), hint).warning();
-        return true;
+    let is_near = |near: &&str| lacks_word(name, near) || is_cut(name, near);
+    let near = typo.or_else(|| all.find(|near| !has_files && is_near(near)));
+    if let Some(near) = near {
+        let message = format!("{missing}, but {kind}/{near} is");
+        let finding = found.push(message, format!("write `{near}`"));
+        return Some(finding.lower_if(typo.is_none(), Severity::Warning));
     }
     // Routes and policies have Services by default.
     let both = ["InferencePool", "Service"];
     let mut others = both.iter().filter(|other| both.contains(kind) && *other != kind);
     if let Some((_, other)) = others.find_map(|other| view.named(other, name, manifest)) {
         let hint = format!("write `group: {}` and `kind: {}`", other.group(), other.kind());
-        found.push(format!("{missing}, but {other} is"), hint);
-        return true;
+        return Some(found.push(format!("{missing}, but {other} is"), hint));
     }
     // Without keys, the only one that nothing uses is meant. Most accounts are for another program, such
     // as a Gateway, and some are made by Terraform.
@@ -182,12 +170,11 @@ fn missing(
         let message = format!("{missing}, and nothing uses {other}");
         let finding = found.push(message, format!("write `{}`", other.name()));
         finding.lower_if(*kind != "PersistentVolumeClaim", Severity::Warning);
-        finding.lower_if(*kind == "ServiceAccount", Severity::Note);
-        return true;
+        return Some(finding.lower_if(*kind == "ServiceAccount", Severity::Note));
     }
 
     let needed = needed_keys(one.spec(), reference);
-    let Some(key) = needed.first() else { return false };
+    let key = needed.first()?;
 
     let has_all = |object: &&&Manifest| {
         let known = keys(object);
@@ -201,13 +188,12 @@ fn missing(
         );
         let finding = found.push(message, "render an overlay with `kubectl kustomize`").note();
         finding.code(Code::ServingUnread).is_incomplete = true;
-        return true;
+        return Some(finding);
     }
     if let Some(other) = other {
         let message =
             format!("{missing}, but {kind}/{other} has its key `{key}`, and nothing uses it");
-        found.push(message, format!("write `{other}`"));
-        return true;
+        return Some(found.push(message, format!("write `{other}`")));
     }
 
     // A picker whose account and rights are in the manifests is there with all of its objects.
@@ -218,15 +204,14 @@ fn missing(
     let file = view.picker_of(*owner).and_then(|picker| picker.flags.text("config-file"));
     let reads = file.and_then(|path| path.rsplit('/').next()) == Some(key);
     if *kind != "ConfigMap" || !reads || !is_named("ServiceAccount") || !is_bound {
-        return false;
+        return None;
     }
     let message = format!(
         "{manifest} reads `{key}` of {kind}/{name}, which is not in the manifests, although its \
          other objects are"
     );
     let hint = "add the ConfigMap, or write the name of the one that has the file";
-    found.push(message, hint).warning();
-    true
+    Some(found.push(message, hint).warning())
 }
 
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
@@ -244,10 +229,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
     }
 
-    for pods in pods(view) {
-        for (container, path) in pods.all_containers() {
-            paths(view, (pods, container), found.at(pods.owner, path));
-        }
+    for (pods, container, path) in containers(pods(view)) {
+        paths(view, (pods, container), found.at(pods.owner, path));
     }
 
     exist(view, &[], found);
@@ -306,7 +289,7 @@ pub(crate) fn exist(view: &View<'_>, kinds: &[&str], found: &mut Found) {
         let mut unused = unused.get(kind).cloned().unwrap_or_default();
         unused.retain(|object| object.may_share_namespace(manifest));
         let made: Vec<&str> = makers.iter().map(|(made, _)| *made).collect();
-        let is_reported = missing(view, one, (&unused, &made), &mut found);
+        let is_reported = missing(view, one, (&unused, &made), &mut found).is_some();
         // The object is not in the manifests, but its pods agree on its keys, except for one.
         let of_variable = reference.keys.first().zip(reference.variable);
         let Some((key, variable)) = of_variable.filter(|_| !is_reported) else { continue };

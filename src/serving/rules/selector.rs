@@ -198,17 +198,13 @@ pub(super) fn selected<'v>(
     namespace: &str,
 ) -> Vec<Candidate<'v>> {
     let labels = || pairs(wanted);
-    let of_service = |service: &'v Manifest| Candidate {
-        labels: labels_at(&service.json, "/metadata/labels").collect(),
-        owner: service,
-        template: None,
-        spec: service.spec(),
+    let of_service = |owner: &'v Manifest| {
+        let labels = labels_at(&owner.json, "/metadata/labels").collect();
+        Candidate { labels, owner, template: None, spec: owner.spec() }
     };
-    let of_pods = |pods: &'v Template<'v>, template| Candidate {
-        labels: pods.labels.clone(),
-        owner: pods.manifest,
-        template,
-        spec: pods.spec,
+    let of_pods = |pods: &'v Template<'v>, template| {
+        let Template { manifest: owner, spec, .. } = pods;
+        Candidate { labels: pods.labels.clone(), owner, template, spec }
     };
 
     let mut all: Vec<Candidate<'_>> = if kind == "ServiceMonitor" {
@@ -411,11 +407,12 @@ pub(crate) fn affinity(view: &View<'_>, found: &mut Found) {
 
 /// Checks that Services and monitors use ports of what they select.
 pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
-    for (kind, key, field, has) in [
-        ("Service", "ports", "name", "pod declares"),
-        ("PodMonitor", "podMetricsEndpoints", "monitoring", "pod declares"),
-        ("PodMonitoring", "endpoints", "autoscaling.metrics", "pod declares"),
-        ("ServiceMonitor", "endpoints", "monitoring", "Service has"),
+    let of_pods = &["portNumber", "targetPort", "port"][..];
+    for (kind, key, keys, field, has) in [
+        ("Service", "ports", &of_pods[1..], "name", "pod declares"),
+        ("PodMonitor", "podMetricsEndpoints", of_pods, "monitoring", "pod declares"),
+        ("PodMonitoring", "endpoints", of_pods, "autoscaling.metrics", "pod declares"),
+        ("ServiceMonitor", "endpoints", &of_pods[2..], "monitoring", "Service has"),
     ] {
         for (owner, object) in view.of_kind(kind) {
             let selected = selected_by(view, object);
@@ -425,15 +422,9 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             for (port, path) in items(object.spec(), key, ".spec") {
-                let keys = match kind {
-                    "Service" => ["targetPort", "port", "port"],
-                    "ServiceMonitor" => ["port", "port", "port"],
-                    _ => ["portNumber", "targetPort", "port"],
-                };
-                let inner = keys.into_iter().find(|key| port.get(*key).is_some());
-                let inner = inner.unwrap_or(keys[0]);
+                let inner = keys.iter().find(|key| port.get(**key).is_some()).unwrap_or(&keys[0]);
                 let mut found = found.at(owner, format!("{path}.{inner}")).field(field);
-                if let Some(Json::String(name)) = port.get(inner)
+                if let Some(Json::String(name)) = port.get(*inner)
                     && name.parse::<u32>().is_err()
                 {
                     let names: Vec<&str> =

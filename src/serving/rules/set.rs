@@ -76,9 +76,7 @@ const KNOWN_GROUPS: [&str; 4] =
 /// Reports what no rule reads: kinds of other projects, engines outside of pod specs, files and
 /// presets that are not in the manifests, and containers whose scripts exceed the budget.
 pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
-    for part in &view.unread {
-        found.push(part.owner, part.path.as_str(), part.message.as_str(), part.hint.as_str());
-    }
+    found.all.extend(view.unread.iter().cloned());
     for template in &view.templates {
         for (name, path) in &template.unread {
             let message = format!(

@@ -7,16 +7,11 @@ use super::prefix_cache::events_port;
 use super::*;
 use crate::releases::names::Family;
 
-/// A configured connector.
-struct Connector<'c> {
-    family: Option<&'static Family>,
-    config: &'c Json,
-}
+/// A connector: its family, if it is known, and its configuration.
+type Connector<'c> = (Option<&'static Family>, &'c Json);
 
-impl Connector<'_> {
-    fn is_nixl(&self) -> bool {
-        self.family.is_some_and(|(family, ..)| family.starts_with("NIXL"))
-    }
+fn is_nixl((family, _): &Connector<'_>) -> bool {
+    family.is_some_and(|(family, ..)| family.starts_with("NIXL"))
 }
 
 /// The flag with the connector of an engine.
@@ -41,7 +36,7 @@ fn connectors(config: &Json) -> Vec<Connector<'_>> {
         return list(extra, "connectors").iter().flat_map(connectors).collect();
     }
     let family = NAMES.connectors.iter().find(|(_, names, _)| names.contains(&name));
-    vec![Connector { family, config }]
+    vec![(family, config)]
 }
 
 /// Checks that prefill and decode have a connector, the same one, and roles that fit.
@@ -56,8 +51,6 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
     }
     for (prefill, decode) in view.pairs() {
         let (Some(one), Some(other)) = (&prefill.engine, &decode.engine) else { continue };
-        sglang(prefill, decode, found);
-
         let mut here = found.at(prefill.owner, &one.path).field(prefill.args_field());
         if has_none(one) && has_none(other) {
             let message = "neither prefill nor decode has a `--kv-transfer-config`";
@@ -66,7 +59,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         let (Some(first), Some(second)) = (transfer(one), transfer(other)) else { continue };
         let (ours, theirs) = (connectors(&first), connectors(&second));
         let families = |all: &[Connector<'_>]| -> Option<BTreeSet<&'static str>> {
-            all.iter().map(|connector| Some(connector.family?.0)).collect()
+            all.iter().map(|(family, _)| Some(family.as_ref()?.0)).collect()
         };
         // With a connector that is not in the table, nothing can be said of its partner.
         let both = families(&ours).zip(families(&theirs));
@@ -82,7 +75,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         }
 
         let backends = |all: &[Connector<'_>]| {
-            let config = all.iter().find(|one| one.is_nixl())?.config;
+            let (_, config) = all.iter().find(|one| is_nixl(one))?;
             let extra = config.get("kv_connector_extra_config").unwrap_or(&Json::Null);
             let said: BTreeSet<String> = strings(extra, "backends").map(str::to_owned).collect();
             Some(if said.is_empty() { BTreeSet::from(["UCX".to_owned()]) } else { said })
@@ -96,7 +89,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 
         // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
         let is_old = VLLM.is_since(text(one.container, "image"), "0.12.0") == Some(false);
-        let has_nixl = ours.iter().chain(&theirs).any(Connector::is_nixl);
+        let has_nixl = ours.iter().chain(&theirs).any(is_nixl);
         let [more, less] = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
         let tensor = more.zip(less).filter(|(more, less)| more > less && is_old && has_nixl);
         if let Some((more, less)) = tensor {
@@ -111,23 +104,19 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             (prefill, one, &ours, "prefill", "kv_consumer", "kv_producer"),
             (decode, other, &theirs, "decode", "kv_producer", "kv_consumer"),
         ] {
-            let moves = |one: &&Connector<'_>| one.family.is_some_and(|one| one.0 != "offloading");
+            let moves = |(one, _): &&Connector<'_>| one.is_some_and(|one| one.0 != "offloading");
             let moving = all.iter().filter(moves);
-            for connector in moving.filter(|one| text(one.config, "kv_role") == wrong) {
+            for connector in moving.filter(|(_, config)| text(config, "kv_role") == wrong) {
                 let message = format!("{role} pods have `kv_role` `{wrong}`");
                 let hint = format!("write `{right}` or `kv_both`");
                 let finding = found.push(template.owner, &engine.path, message, hint);
                 finding.field(template.args_field());
                 // NIXL transfers in both directions and does not look at the role.
-                finding.lower_if(connector.is_nixl(), Severity::Warning);
+                finding.lower_if(is_nixl(connector), Severity::Warning);
             }
         }
     }
 }
-
-/// Consequence of flags of SGLang that do not fit together, and its source.
-const SGLANG_PAIR: (&str, &str) =
-    ("requests to prefill and decode fail", "SGLang docs, PD disaggregation");
 
 /// Checks the disaggregation flags of SGLang.
 fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
@@ -137,8 +126,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         if let Some(mode) = other_mode(&engine.flags, role) {
             let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
-            let finding = found.push(template.owner, &engine.path, message, hint);
-            finding.field(template.args_field()).why = Some(SGLANG_PAIR);
+            found.push(template.owner, &engine.path, message, hint).field(template.args_field());
         }
         both.push(engine);
     }
@@ -149,8 +137,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     if let Some((one, other)) = differing(one, other) {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
         let hint = "use the same value for both";
-        let finding = found.push(prefill.owner, &engine.path, message, hint);
-        finding.field("prefill.args").why = Some(SGLANG_PAIR);
+        found.push(prefill.owner, &engine.path, message, hint);
     }
 
     // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
@@ -165,8 +152,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     if engine.flags.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
         let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
         let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
-        let finding = found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
-        finding.why = Some(SGLANG_PAIR);
+        found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
     }
 }
 
@@ -194,9 +180,12 @@ fn other_mode<'f>(flags: &'f Flags, role: &str) -> Option<&'f str> {
     flags.text_or("disaggregation-mode", "null").filter(|mode| *mode != role)
 }
 
-/// Checks that SGLang's router selects prefill and decode pods, and tells decode pods the bootstrap ports of
-/// prefill pods.
+/// Checks that prefill and decode pods of SGLang fit together, and that its router selects them, and tells decode
+/// pods the bootstrap ports of prefill pods.
 pub(crate) fn router(view: &View<'_>, found: &mut Found) {
+    for (prefill, decode) in view.pairs() {
+        sglang(prefill, decode, found);
+    }
     let annotation = "sglang.ai/bootstrap-port";
     for template in &view.templates {
         let Some(engine) = known(template, Program::Sglang) else { continue };
@@ -365,7 +354,8 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         let Some(config) = transfer(engine) else { continue };
         let all = connectors(&config);
         // A connector whose protocol the sidecar does not have may be used with another proxy.
-        let protocols: Option<Vec<&str>> = all.iter().map(|c| c.family?.2).collect();
+        let protocols: Option<Vec<&str>> =
+            all.iter().map(|(family, _)| family.as_ref()?.2).collect();
         let protocols = protocols.filter(|protocols| !protocols.contains(&said));
         let Some([right, ..]) = protocols.as_deref() else { continue };
         let own = text(&config, "kv_connector");
@@ -384,7 +374,7 @@ const USUAL_PORT: &str = "5600";
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
     let is_nixl = |engine: &Engine<'_>| {
-        transfer(engine).is_some_and(|config| connectors(&config).iter().any(Connector::is_nixl))
+        transfer(engine).is_some_and(|config| connectors(&config).iter().any(is_nixl))
     };
     for (template, engine) in view.engines().filter(|(_, engine)| is_nixl(engine)) {
         taken_port(template, engine, found);

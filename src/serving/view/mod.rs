@@ -11,7 +11,6 @@ pub(super) mod shell;
 
 // What the modules of the view speak of.
 use super::invariants::Finding;
-use super::rules::by_release::Judged;
 use super::*;
 use crate::ir::group_of;
 use config_map::{File, document};
@@ -190,7 +189,7 @@ pub(super) struct View<'a> {
     /// Remaining budget for expansions in scripts.
     pub(super) budget: Budget,
     /// Verdicts by the releases that images name, once a rule needs them.
-    pub(super) judged: OnceCell<Vec<Judged>>,
+    pub(super) judged: OnceCell<Vec<Finding>>,
     pub(super) index: Index<'a>,
 }
 
