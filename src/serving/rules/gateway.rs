@@ -20,6 +20,10 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
                 strangers.extend(parent_of(view, route, parent, found));
             }
         }
+        // Its backends are of other kinds.
+        if route.kind() == "AIGatewayRoute" {
+            continue;
+        }
         // A route with several parents has an effect with one that matches.
         let parents = parents(route).count();
         if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents) {

@@ -1,7 +1,6 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::*;
-use crate::releases;
 use crate::view::shell::Script;
 
 /// Commands of vLLM.
@@ -303,13 +302,11 @@ fn annotated(view: &View<'_>, found: &mut Found) {
 /// metrics of vLLM (llm-d-router, core-metrics-extractor).
 fn reads_labels(picker: &Picker<'_>, config: &Json) -> bool {
     const EXTRACTOR: &str = "core-metrics-extractor";
-    let image = text(picker.container, "image");
-    let has_it = |table: &releases::Picker| {
-        let index = table.program.index(image).filter(|_| image::is_of(image, table.program.key));
-        index.is_some() && table.plugins.has(EXTRACTOR, index)
-    };
+    let index = LLM_D.program.index(text(picker.container, "image"));
     let is_own = |one: &Json| text(one, "type") == EXTRACTOR && one.get("parameters").is_some();
-    [&*GIE, &*LLM_D].into_iter().any(has_it) && !list(config, "plugins").iter().any(is_own)
+    index.is_some()
+        && LLM_D.plugins.has(EXTRACTOR, index)
+        && !list(config, "plugins").iter().any(is_own)
 }
 
 /// Checks that engines serve the metrics that their picker compares, and that Prometheus reads.
@@ -328,15 +325,9 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
                 && !labels.iter().any(|label| pods.labels.contains_key(label))
         };
         for pods in pods.clone().filter(is_unlabelled).filter(|_| reads_labels(picker, config)) {
-            let message = format!(
-                "pods of {pods} have no label of their engine, and the picker reads vLLM's metrics"
-            );
-            found.push(
-                pods.owner,
-                &pods.path,
-                message,
-                "label them `llm-d.ai/engine-type: sglang`",
-            );
+            let message = format!("the picker reads metrics of vLLM from {pods}, which has SGLang");
+            let hint = "label the pods `llm-d.ai/engine-type: sglang`";
+            found.push(pods.owner, &pods.path, message, hint);
         }
         let why = format!("the picker of {pool} compares them");
         readers.extend(pods.map(|template| (template, why.clone(), true)));

@@ -226,18 +226,20 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 
 /// Reports a volume of an init container at a path that it does not name, if it names that of the engine's mount.
 fn elsewhere(init: &Json, engine: &Json, found: &mut Reporter<'_>) {
-    let named = [words(init), texts(init, "env", "value").map(str::to_owned).collect()].concat();
-    let is_named = |path: &str| named.iter().any(|text| text.contains(path.trim_end_matches('/')));
+    let named = words(init).into_iter().chain(texts(init, "env", "value").map(str::to_owned));
+    let named = named.collect::<Vec<String>>().join(" ");
+    let is_named = |path: &str| {
+        let mut parts = named.split(|c: char| c.is_whitespace() || "\"'=,;".contains(c));
+        parts.any(|part| is_inside(part, path))
+    };
     for mount in list(init, "volumeMounts") {
         let is_same = |other: &&Json| text(other, "name") == text(mount, "name");
-        let other = list(engine, "volumeMounts").iter().find(is_same);
-        let [here, there] =
-            [Some(mount), other].map(|one| one.map_or("", |one| text(one, "mountPath")));
-        if there.len() > 1 && is_named(there) && !is_named(here) && mount_of(init, there).is_none()
-        {
+        let Some(other) = list(engine, "volumeMounts").iter().find(is_same) else { continue };
+        let [here, there] = [mount, other].map(|one| text(one, "mountPath"));
+        if is_named(there) && !is_named(here) && mount_of(init, there).is_none() {
             let name = text(init, "name");
-            let message =
-                format!("init container `{name}` uses `{there}`, but has its volume at `{here}`");
+            let what = format!("init container `{name}` uses `{there}`");
+            let message = format!("{what}, but has its volume at `{here}`");
             found.push(message, format!("write `mountPath: {there}`"));
         }
     }

@@ -229,8 +229,11 @@ impl Derived {
                 name => runtime.name() == name,
             };
             let of_kind = |kind| manifests.iter().filter(move |one| one.kind() == kind);
-            let mut runtimes = RUNTIME_KINDS.into_iter().flat_map(of_kind);
-            let runtime = runtimes.find(|one| one.may_share_namespace(service) && is_meant(one));
+            let runtimes = RUNTIME_KINDS.into_iter().flat_map(of_kind);
+            let mut runtimes =
+                runtimes.filter(|one| one.may_share_namespace(service) && is_meant(one));
+            // Which one of several that know the format KServe takes depends on their priorities.
+            let runtime = runtimes.next().filter(|_| !name.is_empty() || runtimes.next().is_none());
             let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
