@@ -102,6 +102,7 @@ fn target_ports_default_to_the_port_of_the_service() {
 /// type is not said again.
 #[test]
 fn faults() {
+    let conversion = "{type: ConversionWebhook}";
     let mut shown = String::new();
     for (what, spec) in [
         ("another strategy", "  install: {strategy: helm}"),
@@ -110,6 +111,7 @@ fn faults() {
             "an install mode",
             "  installModes: [{type: AllNamespaces}, {type: Everywhere, supported: true}]",
         ),
+        ("two install modes", "  installModes: [{type: Everywhere}, {type: Nowhere}]"),
         ("the type of an install mode", "  installModes: [{supported: true}, {type: 5}]"),
         ("another value than true", "  installModes: [{type: AllNamespaces, supported: 'true'}]"),
         ("no list", "  installModes: AllNamespaces\n  webhookdefinitions: {}\n  skips: a"),
@@ -118,7 +120,14 @@ fn faults() {
             "  install: {spec: {deployments: [{name: a, spec: null}, {name: b}]}}",
         ),
         ("a deployment that is none", "  install: {spec: {deployments: [5, {spec: 5}]}}"),
-        ("the type of a webhook", "  webhookdefinitions: [{type: Validating}, {}, {type: 5}, 5]"),
+        ("the type of a webhook", "  webhookdefinitions: [5, {type: Validating}, {}, {type: 5}]"),
+        (
+            "webhooks 1 and 10",
+            &format!(
+                "  webhookdefinitions:\n  - {conversion}\n  - {{type: 5}}\n{}  - {{type: Validating}}",
+                format!("  - {conversion}\n").repeat(8)
+            ),
+        ),
         (
             "a field of a webhook",
             "  webhookdefinitions:\n  - {type: ConversionWebhook, name: a, generatename: b}",
@@ -211,6 +220,7 @@ fn parts_of_a_csv_have_defaults() {
     spec:
       deployments:
       - {name: widget-operator, label: {app: widget}, spec: {replicas: 2, selector: {}, template: {}}}
+      - {name: another, spec: {}}
       permissions:
       - {serviceAccountName: widget-operator, rules: [{verbs: [get]}]}
       clusterPermissions:

@@ -223,6 +223,11 @@ fn annotations_without_quotes_are_texts_but_lists_are_errors() {
     assert_eq!(read("channels: 4.20"), (Some("4.2".to_owned()), vec![number.to_owned()]));
     let list = "annotation `images` is a list, not a string";
     assert_eq!(read("images: [a]"), (None, vec![list.to_owned()]));
+    // The others are read as well.
+    let map = "annotation `more` is a map, not a string".to_owned();
+    assert_eq!(read("images: [a]\n  more: {a: b}").1, [list.to_owned(), map]);
+    let (text, found) = read("support: 'yes'\n  a: null\n  channels: 4.20");
+    assert_eq!((text, found), (Some("yes".to_owned()), vec![number.to_owned()]));
 }
 
 /// Labels that other tools write, and annotations without a file.
@@ -237,7 +242,11 @@ fn labels_of_an_image_are_annotations_that_the_file_overrides() {
             &[ANNOTATIONS],
             &[(package, "widgets"), (other, "a")],
         ),
-        (&[("operators", "a")], &[ANNOTATIONS], &[(package, "widgets")]),
+        (
+            &[("operators", "a"), ("a.operators.operatorframework.io.b", "c")],
+            &[ANNOTATIONS],
+            &[(package, "widgets")],
+        ),
     ] {
         let texts = |list: &[(&str, &str)]| {
             list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -270,7 +279,18 @@ fn objects_are_read_by_file_name_and_routed_by_kind() {
     assert_eq!((loaded.edges, loaded.image), (UpgradeEdges::default(), None));
     let edges = UpgradeEdges { replaces: "a.v0".to_owned(), ..UpgradeEdges::default() };
     files.edges = Some(edges.clone());
-    assert_eq!(load(&files, &mut Diagnostics::new()).expect("a bundle").edges, edges);
+    let image = crate::source::ImageIdentity {
+        digest: "sha256:a".to_owned(),
+        size: 1,
+        index: None,
+        platform: None,
+        config: ("sha256:b".to_owned(), 2),
+        layers: Vec::new(),
+        signature: None,
+    };
+    files.image = Some(image.clone());
+    let loaded = load(&files, &mut Diagnostics::new()).expect("a bundle");
+    assert_eq!((loaded.edges, loaded.image), (edges, Some(image)));
 }
 
 #[test]
@@ -325,6 +345,8 @@ properties:
 - type: example.com/limits
   value: {memory: <1Gi, cpu: 2}
 ";
+    // OLM reads the first document.
+    let documents = format!("{properties}---\nproperties: []\n");
     let annotation = |csv: &str, metadata: &[(&str, &str)]| -> Option<String> {
         let bundle = bundle(&[("csv.yaml", csv)], metadata, &mut Diagnostics::new())?;
         bundle.csv.annotation("olm.properties").map(str::to_owned)
@@ -333,6 +355,8 @@ properties:
     let own = r#"{"type":"example.com/tier","value":"gold"}"#;
     let added = r#"{"type":"example.com/limits","value":{"cpu":2,"memory":"\u003c1Gi"}}"#;
     assert_eq!(annotation(csv, &metadata), Some(format!("[{own},{added}]")));
+    assert_eq!(annotation(CSV.1, &metadata), Some(format!("[{added}]")));
+    let metadata = [ANNOTATIONS, ("properties.yaml", &documents)];
     assert_eq!(annotation(CSV.1, &metadata), Some(format!("[{added}]")));
     assert_eq!(annotation(CSV.1, &[ANNOTATIONS]), None);
 }
@@ -356,10 +380,19 @@ kind: Config
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
+---
+apiVersion: v1
+kind: ConfigMapList
+items: [{metadata: {name: of-list}}]
+---
+apiVersion: my.kustomize.config.k8s.io/v1
+kind: Kustomization
+metadata: {name: other}
 ";
     let mut diagnostics = Diagnostics::new();
     let objects = manifests("rendered.yaml", text.as_bytes(), &mut diagnostics);
-    assert_eq!(objects.iter().map(Object::label).collect::<Vec<_>>(), ["ConfigMap/settings"]);
+    let labels: Vec<_> = objects.iter().map(Object::label).collect();
+    assert_eq!(labels, ["ConfigMap/settings", "ConfigMap/of-list", "Kustomization/other"]);
 
     let unnamed = "document without apiVersion and kind is not checked";
     let render = "pass rendered manifests: from `helm template` or `kustomize build`";

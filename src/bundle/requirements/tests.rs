@@ -304,6 +304,8 @@ fn faults_of_the_sources_of_requirements() {
         ("other.yaml", "dependencies: a", ""),
         ("other.yaml", "dependencies: [{type: olm.gvk}]", ""),
         ("other.yaml", "dependencies: [{value: {}}]", ""),
+        ("other.yaml", "dependencies: [{type: olm.gvk, value: {}}, {name: x}]", ""),
+        ("dependencies.yaml", "dependencies: [{value: {}}, {value: {}}]", ""),
         ("other.yaml", "dependencies: [{type: olm.gvk, value: {}}]", ""),
         ("a.md", "", &annotation("{\"type\": \"olm.gvk.required\"}")),
         ("a.md", "", &annotation("[{")),

@@ -369,3 +369,98 @@ fn names_of_ports() {
         assert_eq!(super::server_rules::is_port(name), good, "{name}");
     }
 }
+
+/// Each form of what is said about values that the API server does not allow, and where it says it.
+#[test]
+fn refused_values_are_named_with_their_place() {
+    let probe = |probe: Json| container(json!({"livenessProbe": probe}));
+    let service = |fields: Json| {
+        let mut port = json!({"port": 80});
+        merge(&mut port, &fields);
+        json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [port]}})
+    };
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "spec": {
+            "accessModes": ["ReadWriteOnce", "ReadWriteAll"], "volumeMode": "Disk",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    let in_container = ".spec.template.spec.containers[0]";
+    let words = "must have lower-case letters, digits and dashes only";
+    for (object, expected) in [
+        (
+            probe(json!({"tcpSocket": {"port": 1}, "grpc": {"port": 1}})),
+            vec![(format!("{in_container}.livenessProbe"), "has both grpc and tcpSocket".into())],
+        ),
+        (
+            claim,
+            vec![
+                (
+                    ".spec.accessModes[1]".into(),
+                    "has accessModes `ReadWriteAll`, not `ReadOnlyMany`, `ReadWriteMany`, \
+                     `ReadWriteOnce`, `ReadWriteOncePod`"
+                        .into(),
+                ),
+                (
+                    ".spec.volumeMode".into(),
+                    "has volumeMode `Disk`, not `Block`, `Filesystem`".into(),
+                ),
+            ],
+        ),
+        (
+            container(json!({"name": "A_1"})),
+            vec![(
+                format!("{in_container}.name"),
+                format!("has container name \"A_1\", which {words}"),
+            )],
+        ),
+        // An empty name is a missing one, and one fault of a field is enough.
+        (service(json!({"name": ""})), vec![]),
+        (
+            service(json!({"name": "B_1", "targetPort": "80"})),
+            vec![
+                (".spec.ports[0].name".into(), format!("has port name \"B_1\", which {words}")),
+                (
+                    ".spec.ports[0].targetPort".into(),
+                    "has target port \"80\", which is a port name and must contain a letter; \
+                     write a number without quotes"
+                        .into(),
+                ),
+            ],
+        ),
+        (
+            service(json!({"port": 65_536})),
+            vec![(".spec.ports[0].port".into(), "has port 65536, not 1 to 65535".into())],
+        ),
+        (
+            probe(json!({"tcpSocket": {"port": 1}, "periodSeconds": -1})),
+            vec![(
+                format!("{in_container}.livenessProbe.periodSeconds"),
+                "has periodSeconds -1, less than 0".into(),
+            )],
+        ),
+    ] {
+        let mut object = object;
+        object["metadata"] = json!({"name": "a"});
+        let check = check_object(object.clone());
+        assert_eq!(check.unsupported, expected, "{object}");
+        assert!(check.refusals().eq(expected.into_iter()));
+    }
+}
+
+/// Paths that the API server calls, and names of webhooks.
+#[test]
+fn paths_and_names_of_webhooks() {
+    let refused = |fields: Json| check_object(webhook(fields)).unsupported.len();
+    let at = |path: &str| json!({"clientConfig": {"service": {"name": "a", "namespace": "b", "path": path}}});
+    for path in ["/", "/a", "/a/", "/a/b-1", "/a.b"] {
+        assert_eq!(refused(at(path)), 0, "{path}");
+    }
+    for path in ["a", "a/", "//", "/a//b", "/a/B", "/A/b", "/-a"] {
+        assert_eq!(refused(at(path)), 1, "{path}");
+    }
+    for (name, expected) in [("a.example.com", 0), ("example.com", 1), ("A.example.com", 1)] {
+        assert_eq!(refused(json!({"name": name})), expected, "{name}");
+    }
+}

@@ -35,6 +35,7 @@ fn faults_of_manifests() {
         ("nothing", ""),
         ("comments and empty documents", "# a\n---\n---\n"),
         ("a byte order mark", &format!("\u{feff}{CONFIG}")),
+        ("a byte order mark in a text", &CONFIG.replace("name: a", "name: 'a\u{feff}'")),
         ("a Windows line ending in line 2", &CONFIG.replace("ConfigMap\n", "ConfigMap\r\n")),
         ("a line ending of old Macs", &CONFIG.replace("v1\n", "v1\r")),
         (
@@ -49,6 +50,7 @@ fn faults_of_manifests() {
         ("a text", "a\n"),
         ("a list", "- a\n"),
         ("an object without apiVersion", "kind: ConfigMap\nmetadata: {name: a}\n"),
+        ("an object whose name is a boolean", &CONFIG.replace("name: a", "name: on")),
         ("an object with an empty kind", "apiVersion: v1\nkind: ''\nmetadata: {name: a}\n"),
         ("an object without metadata", "apiVersion: v1\nkind: ConfigMap\n"),
         (
@@ -61,6 +63,10 @@ fn faults_of_manifests() {
         shown +=
             &format!("{what}:\n{}", told(&with("manifests/a.yaml", Some(manifest.as_bytes()))));
     }
+    // What is read of one of them is not said.
+    let faulty = CSV.1.replace("version: 1.0.0", "skips: a");
+    let told_of_two = told(&with("manifests/z.yaml", Some(faulty.as_bytes())));
+    shown += &format!("a second ClusterServiceVersion with a fault:\n{told_of_two}");
     // Bytes, line and column are counted from the start of the file and of the line.
     for bytes in [&b"\xff"[..], b"a: 1\nkey: \xc3\n"] {
         shown += &format!("{bytes:x?}:\n{}", told(&with("manifests/a.yaml", Some(bytes))));
@@ -165,6 +171,7 @@ fn faults_of_annotations() {
         ("a list for a package", &package.replace("widgets", "[widgets]")),
         ("a float", &format!("{package}  channels: 4.20\n")),
         ("a map", &format!("{package}  images: {{a: b}}\n")),
+        ("another document", &format!("{package}---\nannotations: {{}}\n")),
         ("a chart", &format!("{package}  {MEDIATYPE}: helm\n")),
         ("a bundle", &format!("{package}  {MEDIATYPE}: registry+v1\n")),
     ] {
