@@ -297,7 +297,7 @@ invariants! {
     ServingImage Error "engine.image"
         "Kubernetes API" rules::engine::images, "the pod does not start";
     ServingSharedMemory Warning "engine.shared-memory"
-        "llm-d#352" |view, found| each(view, found, rules::engine::shared_memory), "the engine fails under load";
+        "llm-d#352" |view, found| of_containers(view, found, rules::engine::shared_memory), "the engine fails under load";
     ServingPair Error "prefill.args"
         "vLLM NIXL connector" rules::engine::pair, "KV caches cannot be transferred";
     ServingTransfer Error "prefill.args"

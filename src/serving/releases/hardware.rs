@@ -11,6 +11,8 @@ pub(crate) struct Hardware {
     pub(crate) other_builds: Vec<(String, String)>,
     /// Words in labels of nodes whose GPUs have a compute capability below 8.0, which bfloat16 needs.
     pub(crate) without_bfloat16: Vec<String>,
+    /// GKE's names of accelerators in labels of nodes (GKE docs, about GPUs).
+    pub(crate) gke: Vec<String>,
     /// Gigabytes of memory of devices, by words in labels of their nodes. Others have it in the label.
     pub(crate) memory: Vec<(String, u32)>,
     /// Billions of parameters of models without a number in their names, whose weights have 8 bits.

@@ -1,6 +1,7 @@
 //! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
 //! variables that Kubernetes expands.
 
+use super::references::is_cut;
 use super::*;
 
 /// An address in a word of a container or in the value of a variable: a host and a port.
@@ -144,9 +145,9 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     let is_other = |one: &&Manifest, (name, near): (&str, &str)| {
         // Names of Helm's objects begin with their release.
         let [own, other] = [name, one.name()].map(|name| Some(name.split_once('-')?.1));
-        let is_cut = own == other && own.is_some_and(|rest| rest.contains('-'));
+        let is_of_release = own == other && own.is_some_and(|rest| rest.contains('-'));
         host.contains(".svc") && one.name() == name && !one.may_be_in(near)
-            || one.namespace() == near && is_cut
+            || one.namespace() == near && (is_of_release || is_cut(name, one.name()))
     };
 
     let service = service_at(view, &host, manifest.namespace());

@@ -3,7 +3,9 @@
 use super::probe::{KINDS, probes_of};
 use super::transfer::FLAG as TRANSFER;
 use super::*;
+use crate::releases::ProgramTable;
 use crate::source::Reference;
+use crate::view::pods::joins_ray;
 use crate::view::pods::resources;
 
 /// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
@@ -74,7 +76,7 @@ pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporte
     let least = least.filter(|least| *least > devices && !engine.uses_ray());
     let Some(ranks) = ranks(engine, template).or(least) else { return };
     // Another pod holds the devices of those that request none.
-    if devices != ranks && devices > 0 {
+    if devices != ranks && devices > 0 && ranks > 0 {
         let number = if devices == units { String::new() } else { format!(" ({devices} devices)") };
         let message =
             format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
@@ -283,6 +285,18 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
     }
 }
 
+/// Returns the repository and the tag of an image of upstream, whose tags begin with `v`, if this one is a release
+/// without it.
+fn without_v(image: &str) -> Option<(&str, &str)> {
+    let (repository, tag) = parts(image);
+    let is_upstream = |(name, table): (&str, &ProgramTable)| {
+        repository.trim_start_matches("docker.io/") == name && table.index(image).is_some()
+    };
+    let known = [("vllm/vllm-openai", &*VLLM), ("lmsysorg/sglang", &*SGLANG)];
+    let is_bare = tag.starts_with(|c: char| c.is_ascii_digit()) && !image.contains('@');
+    (is_bare && known.into_iter().any(is_upstream)).then_some((repository, tag))
+}
+
 /// Checks that images are set, are not placeholders, and are pinned by digest.
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
@@ -303,6 +317,9 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         } else if !Reference::is_valid(image) {
             let message = format!("`{image}` is not a valid image reference");
             found.push(message, "write `REPOSITORY:TAG@sha256:…` in lower-case letters");
+        } else if let Some((repository, tag)) = without_v(image) {
+            let message = format!("`{repository}` has no tag `{tag}`");
+            found.push(message, format!("write `{repository}:v{tag}`"));
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();
@@ -341,19 +358,29 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that engines with several GPUs have shared memory.
-pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+pub(crate) fn shared_memory(
+    (_, template, container): ContainerContext<'_>,
+    found: &mut Reporter<'_>,
+) {
     // One device has no other one to share memory with.
     let is_gpus = |(name, units): &(&str, u32)| *name != "google.com/tpu" && *units > 1;
-    let gpus = accelerators(engine.container).filter(is_gpus).filter(|_| !template.completed);
+    let is_engine = |one: &Engine<'_>| std::ptr::eq(one.container, container);
+    let is_ours = template.engine.as_ref().is_some_and(is_engine) || joins_ray(container);
+    let gpus = accelerators(container).filter(is_gpus).filter(|_| is_ours && !template.completed);
     let Some((resource, units)) = gpus else { return };
 
     // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
-    let mount = mount_of(engine.container, "/dev/shm");
+    let mebibytes = |bytes: f64| bytes / 1_048_576.0;
+    let mount = mount_of(container, "/dev/shm");
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
-    let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
-    if medium != Some("Memory") && !is_true(template.spec, "/hostIPC") {
+    let volume = volume.and_then(|volume| volume.get("emptyDir"));
+    let volume = volume.filter(|volume| text(volume, "medium") == "Memory");
+    let limit = volume.and_then(|volume| quantity(volume.get("sizeLimit")?)).map(mebibytes);
+    let size = if volume.is_some() { limit } else { Some(64.0) };
+    if let Some(size) = size.filter(|size| *size <= 64.0 && !is_true(template.spec, "/hostIPC")) {
         let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
-        found.push(format!("{units} × {resource} share only 64 MiB of shared memory"), hint);
+        let message = format!("{units} × {resource} share only {size:.0} MiB of shared memory");
+        found.push(message, hint);
     }
 }
 

@@ -170,6 +170,15 @@ pub(super) fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'
     view.named(kind, name, scaler)
 }
 
+/// Returns the most replicas that autoscalers of an object allow.
+pub(super) fn most_replicas(view: &View<'_>, owner: usize) -> Option<u64> {
+    let is_own = |(_, one): &Indexed<'_>| target(view, one).is_some_and(|(of, _)| of == owner);
+    let bounds = scalers(view).filter(is_own).flat_map(|(_, scaler)| {
+        ["maxReplicas", "maxReplicaCount"].map(|key| scaler.spec().get(key)?.as_u64())
+    });
+    bounds.flatten().max()
+}
+
 /// Returns all autoscalers.
 fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
     SCALERS.iter().flat_map(|kind| view.of_kind(kind))

@@ -11,13 +11,18 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         listeners(owner, gateway, found);
     }
     let grants = grouped(view.of_kind("ReferenceGrant").map(|(_, one)| (one.namespace(), one)));
-    for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
+    let kinds = ["HTTPRoute", "GRPCRoute", "AIGatewayRoute"].into_iter();
+    for (owner, route) in kinds.flat_map(|kind| view.of_kind(kind)) {
         let mut strangers = Vec::new();
         for (index, parent) in parents(route).enumerate() {
             let found = found.at(owner, format!(".spec.parentRefs[{index}]"));
             if matches!(text(parent.0, "kind"), "" | "Gateway") {
                 strangers.extend(parent_of(view, route, parent, found));
             }
+        }
+        // Its backends are of other kinds.
+        if route.kind() == "AIGatewayRoute" {
+            continue;
         }
         // A route with several parents has an effect with one that matches.
         let parents = parents(route).count();
@@ -209,7 +214,8 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     let mut seen = BTreeSet::new();
     let certificates = "/metadata/annotations/networking.gke.io~1certmap";
     let is_elsewhere = gateway.text(certificates).is_some()
-        || gateway.spec().pointer("/infrastructure/parametersRef").is_some();
+        || gateway.text("/spec/infrastructure/parametersRef/kind")
+            == Some("LoadBalancerConfiguration");
     for (listener, path) in items(gateway.spec(), "listeners", ".spec") {
         let mut found = found.at(owner, path);
         let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));

@@ -1,6 +1,6 @@
 //! Invariants of devices: the images and data types that run on them, and the containers that get them.
 
-use super::probe::{billions, bits};
+use super::probe::{billions, bits, is_of_hub};
 use super::runtime::hub_cache;
 use super::*;
 use crate::view::pods::resources;
@@ -61,12 +61,18 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
 }
 
 /// Checks that the weights of a model that is downloaded fit into the volume of its cache.
-pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let Some(gigabytes) = weight(engine).filter(|_| downloads(template, engine)) else { return };
+pub(crate) fn cache((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(gigabytes) = weight(engine).filter(|_| is_of_hub(engine)) else { return };
     let Some(folder) = hub_cache(engine.container) else { return };
     let mount = mount_of(engine.container, &folder);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
-    let of_volume = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit"));
+    let claim = volume.and_then(|volume| text_at(volume, "/persistentVolumeClaim/claimName"));
+    let claim = claim.and_then(|name| view.named("PersistentVolumeClaim", name, template.manifest));
+    let of_claim = claim.and_then(|(_, one)| one.json.pointer("/spec/resources/requests/storage"));
+    let of_volume = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).or(of_claim);
+    if of_claim.is_none() && !downloads(template, engine) {
+        return;
+    }
     // Without a volume the files are in the container.
     let of_container = || engine.container.pointer("/resources/limits/ephemeral-storage");
     let limit = if mount.is_none() { of_container() } else { of_volume };
@@ -75,11 +81,15 @@ pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     if limit.is_some_and(|limit| limit < gigabytes * 1e9) {
         let (what, key) = match mount.is_none() {
             true => ("its container, which has", "ephemeral-storage"),
+            false if of_claim.is_some() => ("the claim of", "storage"),
             false => ("the volume of", "sizeLimit"),
         };
         let message = format!("`{model}` does not fit into {what} its cache at {folder}");
         let finding = found.below(".volumeMounts", message, format!("raise `{key}`"));
-        finding.why("the pod is evicted during the download", "Kubernetes docs, emptyDir");
+        let effect = "the download fails, or the pod is evicted during it";
+        finding.why(effect, "Kubernetes docs, volumes");
+        // Some drivers do not enforce the size of a claim.
+        finding.lower_if(of_claim.is_some(), Severity::Warning);
     }
 }
 
@@ -90,7 +100,15 @@ pub(crate) fn host((view, template, engine): Context<'_>, found: &mut Reporter<'
     let extra = "kv_connector_extra_config";
     let nested = config::at(&config, &format!("{extra}.connectors.[].{extra}"));
     let extras = config::at(&config, extra).into_iter().chain(nested);
-    let of_connectors = extras.filter_map(|(extra, _)| extra.get("cpu_bytes_to_use")?.as_f64());
+    let bytes: Vec<&Json> = extras.filter_map(|(extra, _)| extra.get("cpu_bytes_to_use")).collect();
+    let mut texts = bytes.iter().filter_map(|bytes| bytes.as_str());
+    let is_number = |text: &&str| text.parse::<f64>().is_ok() || is_placeholder(text);
+    if let Some(text) = texts.find(|text| !is_number(text)) {
+        let message = format!("`cpu_bytes_to_use` is `{text}`");
+        let finding = found.push(message, "write a number of bytes, without a unit");
+        finding.why("the engine fails to start", "vLLM, CPUOffloadingSpec");
+    }
+    let of_connectors = bytes.iter().filter_map(|bytes| bytes.as_f64());
     // LMCache and Mooncake count in gigabytes.
     let gigabytes = |text: &str| Some(text.trim_end_matches(['G', 'B']).parse::<f64>().ok()? * 1e9);
     let value = |name| variable_or(engine.container, name, "");
@@ -136,6 +154,14 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     if let Some(built) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
         let message = format!("the container of `{image}` requests no device");
         found.below(".resources", message, format!("add `{built}: 1` to its limits")).warning();
+    }
+
+    let node = template.node_label("cloud.google.com/gke-accelerator").unwrap_or_default();
+    let near = HARDWARE.gke.iter().find(|known| is_typo(node, known));
+    if let Some(near) = near.filter(|_| !HARDWARE.gke.iter().any(|known| known == node)) {
+        let finding =
+            found.push(format!("GKE has no accelerator `{node}`"), format!("write `{near}`"));
+        finding.why("the pod stays Pending", "GKE docs, about GPUs");
     }
 
     let marks = &HARDWARE.without_bfloat16;

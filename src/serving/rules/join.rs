@@ -41,6 +41,12 @@ fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     let both = known(leader, Program::Sglang).zip(known(worker, Program::Sglang));
     let Some((first, other)) = both else { return };
 
+    let address = |engine: &Engine<'_>| engine.flags.text("dist-init-addr").map(str::to_owned);
+    let alone = [first, other].into_iter().filter_map(address).find(|one| !one.contains(':'));
+    if let Some(address) = alone.filter(|address| !is_placeholder(address)) {
+        let message = format!("`--dist-init-addr` of {worker} is `{address}`, without a port");
+        found.push(worker.owner, &worker.spec_path, message, "write `HOST:PORT`");
+    }
     let port = |engine: &Engine<'_>| {
         engine.flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok()
     };
@@ -75,12 +81,16 @@ fn ranks(
 /// Reports a setting that differs between leader and workers.
 fn common(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     let Some((first, other)) = leader.engine.as_ref().zip(worker.engine.as_ref()) else { return };
-    for flag in &NAMES.common {
+    let settings = NAMES.common.iter().map(|flag| {
         let name = format!("VLLM_{}", flag.replace('-', "_").to_uppercase());
-        let [one, two] = [first, other].map(|engine| match variable(engine.container, &name) {
+        let both = [first, other].map(|engine| match variable(engine.container, &name) {
             Some(Variable::Text(value)) if !engine.flags.has(flag) => Some(value),
             _ => engine.flags.text(flag),
         });
+        (*flag, both)
+    });
+    let models = ("model", [first, other].map(|engine| engine.model.as_deref()));
+    for (flag, [one, two]) in settings.chain([models]) {
         if let Some((one, two)) = differing(one, two) {
             let message = format!("leader of {worker} has {flag} `{one}`, workers have `{two}`");
             let hint = "use the same value for both";
@@ -90,11 +100,26 @@ fn common(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     }
 }
 
+/// Reports images of one repository with different tags in leader and workers.
+fn images(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
+    let own: Vec<&str> = texts(leader.spec, "containers", "image").collect();
+    let is_other = |(image, _): &(&str, &&str)| !own.contains(image);
+    let near =
+        |image| own.iter().find(|own| parts(own).0 == parts(image).0).map(|own| (image, own));
+    let mut all = texts(worker.spec, "containers", "image").filter_map(near);
+    if let Some((image, first)) = all.find(is_other).filter(|(image, _)| !is_placeholder(image)) {
+        let message = format!("leader of {worker} has image `{first}`, workers have `{image}`");
+        let finding = found.push(worker.owner, &worker.spec_path, message, "use one image");
+        finding.warning().why("ranks of other releases may not join", "vLLM and SGLang, releases");
+    }
+}
+
 /// Checks that pods of a group have the leader's address, the same settings and the right ranks.
 pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
         common(leader, worker, found);
+        images(leader, worker, found);
         sglang(leader, worker, found);
         let is_plain = |engine: &&Engine<'_>| !engine.uses_ray();
         let both = vllm(leader).filter(is_plain).zip(vllm(worker).filter(is_plain));

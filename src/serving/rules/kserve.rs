@@ -1,5 +1,6 @@
 //! Invariants of LLMInferenceServices.
 
+use super::references::is_cut;
 use super::runtime::MODELS;
 use super::*;
 use crate::view::kserve::{PRESETS, RUNTIME_KINDS};
@@ -67,6 +68,13 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     let runtimes = RUNTIME_KINDS.iter().flat_map(|kind| view.of_kind(kind));
     for (owner, runtime) in runtimes.filter(|(_, one)| one.group() == GROUP) {
         let containers = list(runtime.spec(), "containers");
+        let mut words = containers.iter().flat_map(words);
+        let is_open =
+            |word: &String| word.rsplit_once("{{").is_some_and(|(_, end)| !end.contains("}}"));
+        if let Some(word) = words.find(is_open) {
+            let message = format!("template `{word}` of {runtime} does not end");
+            found.push(owner, ".spec.containers", message, "close it with `}}`");
+        }
         // ModelMesh has other containers.
         let is_shared = is_true(runtime.spec(), "/multiModel");
         if !containers.is_empty() && !is_shared && !containers.iter().any(is_own) {
@@ -112,19 +120,38 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         let name = text(model, "runtime");
         let runtime = RUNTIME_KINDS.iter().find_map(|kind| view.named(kind, name, service));
         let runtime = runtime.map_or(&Json::Null, |(_, one)| one.spec());
-        let formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
+        // Clusters have more runtimes than the manifests, so without a name only a typing error is certain.
+        let all = || RUNTIME_KINDS.iter().flat_map(|kind| view.of_kind(kind));
+        let near = all().map(|(_, one)| one.name());
+        let near = near.filter(|_| runtime.is_null() && !name.is_empty());
+        let near = near.into_iter().find(|near| is_typo(name, near) || is_cut(name, near));
+        if let Some(near) = near.filter(|near| *near != name) {
+            let message =
+                format!("{service} names runtime `{name}`, but the manifests have `{near}`");
+            found.below(".model.runtime", message, format!("write `{near}`")).warning();
+        }
+        let mut formats: Vec<&str> = texts(runtime, "supportedModelFormats", "name").collect();
+        if name.is_empty() {
+            formats.extend(
+                all().flat_map(|(_, one)| texts(one.spec(), "supportedModelFormats", "name")),
+            );
+            formats.retain(|known| format.is_some_and(|format| is_typo(format, known)));
+        }
         if is_true(runtime, "/disabled") {
             let message = format!("runtime `{name}` is disabled");
             found.below(".model.runtime", message, "use another one");
         }
-        // KServe, validateHPAMetrics.
+        // KServe, ScaleMetric and validateHPAMetrics.
         let class = service.text("/metadata/annotations/serving.kserve.io~1autoscalerClass");
-        let metric = text(predictor, "scaleMetric");
-        if class == Some("hpa") && ["concurrency", "rps"].contains(&metric) {
+        let metrics = ["cpu", "memory", "concurrency", "rps"];
+        let metrics = if class == Some("hpa") { &metrics[..2] } else { &metrics };
+        let metric = text_or(predictor, "scaleMetric", metrics[0]);
+        if !metrics.contains(&metric) && !is_placeholder(metric) {
             let message =
-                format!("`scaleMetric` is `{metric}`, which the class `hpa` does not have");
-            let finding = found.below(".scaleMetric", message, "write `cpu` or `memory`");
-            finding.why("the webhook rejects the service", "KServe, webhook");
+                format!("`scaleMetric` is `{metric}`, which is no metric of its autoscaler");
+            let hint = suggest::hint(metric, metrics, "metrics");
+            let finding = found.below(".scaleMetric", message, hint);
+            finding.why("the API server or the webhook rejects the service", "KServe, webhook");
         }
         if let Some(format) = format.filter(|one| !formats.is_empty() && !formats.contains(one)) {
             let message = format!("the runtime does not support the model format `{format}`");
@@ -159,7 +186,7 @@ pub(crate) fn place((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// (KServe, kserve_storage).
 fn uri_fault(uri: &str) -> Option<&'static str> {
     let Some((scheme, name)) = uri.split_once("://") else {
-        let is_typed = uri.contains(":/") && !is_placeholder(uri);
+        let is_typed = [":/", "//"].iter().any(|part| uri.contains(part)) && !is_placeholder(uri);
         return is_typed.then_some("write two slashes after the scheme: `pvc://CLAIM/PATH`");
     };
     let is_open = is_placeholder(name) || name.contains('$');

@@ -200,6 +200,13 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     for (client, server, port) in super::addresses::called(view) {
         check(&End::of_pods(client), &End::of_pods(server), &[port]);
     }
+    for (router, pods) in super::transfer::routed(view) {
+        check(
+            &End::of_pods(router),
+            &End::of_pods(pods),
+            &pods.request_ports().unwrap_or_default(),
+        );
+    }
     // The pool of these is in other manifests, but a Gateway still has to reach them.
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);

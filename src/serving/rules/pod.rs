@@ -243,6 +243,7 @@ fn is_of_other_vendor(name: &str, other: &str) -> bool {
     let (vendor, resource) = name.split_once('/').unwrap_or_default();
     let (known, usual) = other.split_once('/').unwrap_or_default();
     resource == usual && vendor != known && is_typo(vendor, known)
+        || name.strip_suffix('s') == Some(other)
 }
 
 /// Checks that resources of devices have the names that device plugins give them.

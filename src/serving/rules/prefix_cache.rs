@@ -250,6 +250,12 @@ fn endpoint(endpoint: &str, subscribed: &Json, found: &mut Reporter<'_>) {
         let hint = "use the same port in `--kv-events-config` and in the picker's `kvEventsConfig`";
         found.push(message, hint);
     }
+    let is_told = subscribed.get("discoverPods").is_some() && endpoint.starts_with("tcp://");
+    if !binds && discovers && is_told && subscribed.get("zmqEndpoint").is_none() {
+        let message =
+            "the engine connects to the picker with its KV events, but the picker connects to pods";
+        found.push(message, "write `tcp://*:PORT`, with the picker's `socketPort`").warning();
+    }
     if binds && !discovers && subscribed.get("zmqEndpoint").is_none() {
         let message =
             "the engine waits for subscribers of KV events, but the picker does not discover pods";

@@ -132,13 +132,17 @@ pub(super) fn lasts(spec: &Json, mount: &Json) -> bool {
     volume.is_none_or(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
 }
 
+/// Returns true if the model of an engine is one of the Hugging Face Hub, by its name.
+pub(super) fn is_of_hub(engine: &Engine<'_>) -> bool {
+    let is_name = |model: &str| model.split('/').count() == 2 && !model.starts_with(['/', '.']);
+    engine.model.as_deref().is_some_and(is_name)
+}
+
 /// Returns true for an engine whose pods download its model: it has a name, and no volume outlives them.
 pub(super) fn downloads(template: &Template<'_>, engine: &Engine<'_>) -> bool {
-    let model = engine.model.as_deref().unwrap_or_default();
-    let is_name = model.split('/').count() == 2 && !model.starts_with(['/', '.']);
     let mut mounts = list(engine.container, "volumeMounts").iter();
     let has_lasting = mounts.any(|mount| lasts(template.spec, mount));
-    is_name && !has_lasting && !template.completed
+    is_of_hub(engine) && !has_lasting && !template.completed
 }
 
 /// Returns the seconds that an engine needs at least until it answers: starting Python and compiling

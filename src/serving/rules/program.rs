@@ -7,6 +7,12 @@ use crate::view::shell::Script;
 const VLLM_COMMANDS: &[&str] =
     &["serve", "chat", "complete", "bench", "collect-env", "launch", "render", "run-batch"];
 
+/// Plugins of vLLM.
+const RESOLVERS: [&str; 2] = ["lora_filesystem_resolver", "lora_hf_hub_resolver"];
+
+/// The script of vLLM that starts Ray in a group.
+const LAUNCH_SCRIPT: &str = "multi-node-serving.sh";
+
 /// Checks the names of commands and modules for typing errors, and that scripts do not end at a variable
 /// that nothing sets.
 pub(crate) fn names((view, template, container): ContainerContext<'_>, found: &mut Reporter<'_>) {
@@ -16,11 +22,19 @@ pub(crate) fn names((view, template, container): ContainerContext<'_>, found: &m
     }
 
     let mut pairs = script.commands.iter().flat_map(|words| words.windows(2));
-    let is_launch = |two: &&[String]| two[0].ends_with("multi-node-serving.sh");
+    let is_launch = |two: &&[String]| two[0].ends_with(LAUNCH_SCRIPT);
     let known = ["leader", "worker"];
     if let Some(two) = pairs.find(is_launch).filter(|two| !known.contains(&two[1].as_str())) {
-        let message = format!("`multi-node-serving.sh` has no command `{}`", two[1]);
+        let message = format!("`{LAUNCH_SCRIPT}` has no command `{}`", two[1]);
         found.push(message, suggest::hint(&two[1], &known, "commands"));
+    }
+    let is_server = |word: &&String| NAMES.servers.contains(&word.as_str());
+    let launches = |words: &&Vec<String>| words.iter().any(|word| word.ends_with(LAUNCH_SCRIPT));
+    let mut behind = script.commands.iter().filter(launches).flatten();
+    if let Some(server) = behind.find(is_server) {
+        let message =
+            format!("`{server}` is an argument of `{LAUNCH_SCRIPT}`, so it does not start");
+        found.push(message, "write `;` between the commands");
     }
     if let Some(flag) = &script.stray {
         let message = format!("the shell runs `{flag}` as a command: the one before it has ended");
@@ -175,8 +189,13 @@ pub(crate) fn values(view: &View<'_>, found: &mut Found) {
                 let (name, value) = (text(variable, "name"), text(variable, "value"));
                 let is_quoted = value.trim_start_matches(['{', ' ', '\n']).starts_with(['"', '\'']);
                 let is_number = NAMES.numbers.contains(&name);
+                let mut plugins = value.split(',').filter(|_| name == "VLLM_PLUGINS");
+                let is_near = |one: &str| {
+                    !RESOLVERS.contains(&one) && RESOLVERS.iter().any(|known| is_typo(one, known))
+                };
                 let what = match value {
                     _ if is_placeholder(value) && !is_quoted => continue,
+                    _ if plugins.any(is_near) => "the name of a plugin",
                     _ if is_number && value.parse::<f64>().is_err() => "a number",
                     _ if is_meant(value) && is_quoted && !is_json(value) => "JSON",
                     _ => continue,
@@ -245,8 +264,11 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     };
     let program = words.first()?.rsplit('/').next()?;
     if program == "vllm" {
-        let name = words.get(1).filter(|name| !name.starts_with('-'))?;
-        return Some((format!("the command `vllm {name}`"), near(name, VLLM_COMMANDS)?));
+        let is_launch = words.get(1).is_some_and(|name| name == "launch");
+        let (at, known) = if is_launch { (2, &["render"][..]) } else { (1, VLLM_COMMANDS) };
+        let name = words.get(at).filter(|name| !name.starts_with('-'))?;
+        let command = words[1..=at].join(" ");
+        return Some((format!("the command `vllm {command}`"), near(name, known)?));
     }
     if !program.starts_with("python") {
         return None;
@@ -259,14 +281,54 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     differs.then(|| (format!("the module `{name}`"), meant))
 }
 
+/// Reports annotations with a port for Prometheus that is not one of the pods.
+fn annotated(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines() {
+        let Some(mut open) = engine.ports() else { continue };
+        open.extend(template.ports_beside(engine.container));
+        open.extend(declared(engine.container));
+        for key in ["prometheus.io/port", "prometheus.kserve.io/port"] {
+            let port = text(template.annotations, key).parse::<u32>().ok();
+            let Some(port) = port.filter(|port| !open.contains(port)) else { continue };
+            let open = ranges(&open);
+            let message = format!("`{key}` of {template} is {port}, but the pods listen on {open}");
+            let finding = found.push(template.owner, &template.path, message, "write their port");
+            finding.why("Prometheus reads no metrics", "KServe docs, metrics");
+        }
+    }
+}
+
+/// Returns true if the pods of a picker need a label with the name of their engine: by default it reads the
+/// metrics of vLLM (llm-d-router, core-metrics-extractor).
+fn reads_labels(picker: &Picker<'_>, config: &Json) -> bool {
+    const EXTRACTOR: &str = "core-metrics-extractor";
+    let index = LLM_D.program.index(text(picker.container, "image"));
+    let is_own = |one: &Json| text(one, "type") == EXTRACTOR && one.get("parameters").is_some();
+    index.is_some()
+        && LLM_D.plugins.has(EXTRACTOR, index)
+        && !list(config, "plugins").iter().any(is_own)
+}
+
 /// Checks that engines serve the metrics that their picker compares, and that Prometheus reads.
 pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
+    annotated(view, found);
     let mut readers = scraped(view);
     for picker in view.all_pickers() {
         let Some((_, _, config)) = picker.known_config() else { continue };
         let is_compared = |kind| NAMES.scorers.contains(&kind);
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
         let pods = pods.into_iter().filter(|_| texts(config, "plugins", "type").any(is_compared));
+        let labels = ["llm-d.ai/engine-type", "inference.networking.k8s.io/engine-type"];
+        let is_unlabelled = |pods: &&Template<'_>| {
+            let engine = pods.engine.as_ref();
+            engine.is_some_and(|engine| engine.program == Program::Sglang)
+                && !labels.iter().any(|label| pods.labels.contains_key(label))
+        };
+        for pods in pods.clone().filter(is_unlabelled).filter(|_| reads_labels(picker, config)) {
+            let message = format!("the picker reads metrics of vLLM from {pods}, which has SGLang");
+            let hint = "label the pods `llm-d.ai/engine-type: sglang`";
+            found.push(pods.owner, &pods.path, message, hint);
+        }
         let why = format!("the picker of {pool} compares them");
         readers.extend(pods.map(|template| (template, why.clone(), true)));
     }

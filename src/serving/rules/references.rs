@@ -104,6 +104,19 @@ pub(super) fn lacks_word(one: &str, other: &str) -> bool {
     one.len() > 1 && one.len() + 1 == other.len() && one[start..] == other[start + 1..]
 }
 
+/// Returns true if two names are the same except for a word that begins the other one: `render` and `renderer`.
+/// With digits they are other things on purpose.
+pub(super) fn is_cut(one: &str, other: &str) -> bool {
+    let begins = |short: &str, long: &str| {
+        let rest = long.strip_prefix(short).filter(|_| short.len() > 3);
+        rest.is_some_and(|rest| rest.chars().all(char::is_alphabetic))
+    };
+    let words = || one.split('-').zip(other.split('-')).filter(|(one, other)| one != other);
+    one.split('-').count() == other.split('-').count()
+        && words().count() == 1
+        && words().all(|(one, other)| begins(one, other) || begins(other, one))
+}
+
 /// Flags of engines with the path of a file.
 const FILE_FLAGS: [&str; 2] = ["chat-template", "config"];
 
@@ -137,7 +150,8 @@ fn missing<'f>(
     let known = unused.iter().copied().chain(shared).map(Manifest::name);
     let typo = known.chain(made.iter().copied()).find(|near| is_typo(name, near));
     let mut all = view.of_kind(kind).map(|(_, one)| one.name());
-    let near = typo.or_else(|| all.find(|near| !has_files && lacks_word(name, near)));
+    let is_near = |near: &&str| lacks_word(name, near) || is_cut(name, near);
+    let near = typo.or_else(|| all.find(|near| !has_files && is_near(near)));
     if let Some(near) = near {
         let message = format!("{missing}, but {kind}/{near} is");
         let finding = found.push(message, format!("write `{near}`"));
@@ -253,7 +267,7 @@ pub(crate) fn exist(view: &View<'_>, kinds: &[&str], found: &mut Found) {
         let maker = makers.iter().find(|(made, _)| made == name).map(|(_, maker)| *maker);
         if let Some(object) = object.or(maker) {
             if let Some(pods) = pods {
-                on_one_node(pods, object, &mut found);
+                on_one_node(view, pods, object, &mut found);
             }
             on_disk(view, object, &mut found);
             let port = holder.and_then(|holder| number(holder.get("port")?, "number"));
@@ -337,7 +351,9 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
             finding.warning().why("the files are lost with the pod", "Kubernetes docs, volumes");
         }
     }
-    let words = ["command", "args"].iter().flat_map(|key| strings(container, key));
+    let ends = |c: char| c.is_whitespace() || "\"'=,".contains(c);
+    let words: BTreeSet<&str> = named.iter().flat_map(|text| text.split(ends)).collect();
+    let words = words.into_iter();
     for word in words.filter(is_path).filter(|path| mount_of(container, path).is_none()) {
         let mut mounts = texts(container, "volumeMounts", "mountPath");
         let near = mounts.find(|near| is_typo(near, word) && near.len() > 4);
@@ -367,7 +383,7 @@ fn on_disk(view: &View<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
 }
 
 /// Reports a claim that pods of one node can mount, of a workload with several pods.
-fn on_one_node(pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
+fn on_one_node(view: &View<'_>, pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
     let modes = list(claim.spec(), "accessModes");
     let is_single = modes.iter().all(|mode| mode == "ReadWriteOnce" || mode == "ReadWriteOncePod");
     if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
@@ -376,7 +392,8 @@ fn on_one_node(pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) 
     let near = "/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let is_pinned =
         pods.node_label("kubernetes.io/hostname").is_some() || pods.spec.pointer(near).is_some();
-    if !is_pinned && (pods.size > 1 || pods.replicas.is_some_and(|replicas| replicas > 1)) {
+    let replicas = pods.replicas.max(super::extras::most_replicas(view, pods.owner));
+    if !is_pinned && (pods.size > 1 || replicas.is_some_and(|replicas| replicas > 1)) {
         let message = format!("{claim} is for pods of one node, but {pods} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";
         found.push(message, hint).warning();

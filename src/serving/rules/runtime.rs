@@ -1,6 +1,7 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
 use super::group::VARIABLES;
+use super::probe::is_of_hub;
 use super::program::is_set;
 use super::*;
 use crate::environment::EXECUTABLE;
@@ -149,9 +150,11 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let all = || texts(engine.container, "env", "name");
     let is_token = |name: &&str| {
         (name.starts_with("HF_") || name.starts_with("HUGGING")) && name.ends_with("TOKEN")
+            || TOKENS.iter().any(|token| is_typo(name, token))
     };
     let token = all().find(is_token).filter(|_| !all().any(|name| TOKENS.contains(&name)));
-    if let Some(token) = token.filter(|_| is_upstream && downloads(template, engine)) {
+    let is_fetched = is_upstream && is_of_hub(engine) && !template.completed;
+    if let Some(token) = token.filter(|_| is_fetched) {
         let message = format!("`{token}` is read by nothing");
         let finding = found.below(".env", message, "write `HF_TOKEN`").warning();
         finding.why("gated models are not downloaded", "huggingface_hub, environment variables");
@@ -169,6 +172,18 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let message =
             format!("`{path}`, where the engine stores its model, is empty and read-only");
         found.push(message, "remove `readOnly` from the mount");
+    }
+    let config = engine.flags.json("kv-transfer-config").unwrap_or_default();
+    let tiers = config::at(&config, "kv_connector_extra_config.secondary_tiers.[]");
+    let is_closed = |folder: &&str| {
+        mount_of(engine.container, folder).is_some_and(|mount| is_true(mount, "/readOnly"))
+    };
+    if let Some(folder) = tiers.iter().map(|(tier, _)| text(tier, "root_dir")).find(is_closed) {
+        let message = format!("`{folder}`, where the engine stores KV caches, is read-only");
+        found.push(message, "remove `readOnly` from the mount");
+    }
+    for init in list(template.spec, "initContainers") {
+        elsewhere(init, engine.container, found);
     }
     let words = words(engine.container);
     let program = words.first().map_or("", String::as_str);
@@ -205,6 +220,27 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         } else if is_upstream && !template.completed {
             let message = format!("`{path}` is on no volume, and the image has no models");
             found.push(message, format!("mount the volume with the model at `{path}`"));
+        }
+    }
+}
+
+/// Reports a volume of an init container at a path that it does not name, if it names that of the engine's mount.
+fn elsewhere(init: &Json, engine: &Json, found: &mut Reporter<'_>) {
+    let named = words(init).into_iter().chain(texts(init, "env", "value").map(str::to_owned));
+    let named = named.collect::<Vec<String>>().join(" ");
+    let is_named = |path: &str| {
+        let mut parts = named.split(|c: char| c.is_whitespace() || "\"'=,;".contains(c));
+        parts.any(|part| is_inside(part, path))
+    };
+    for mount in list(init, "volumeMounts") {
+        let is_same = |other: &&Json| text(other, "name") == text(mount, "name");
+        let Some(other) = list(engine, "volumeMounts").iter().find(is_same) else { continue };
+        let [here, there] = [mount, other].map(|one| text(one, "mountPath"));
+        if is_named(there) && !is_named(here) && mount_of(init, there).is_none() {
+            let name = text(init, "name");
+            let what = format!("init container `{name}` uses `{there}`");
+            let message = format!("{what}, but has its volume at `{here}`");
+            found.push(message, format!("write `mountPath: {there}`"));
         }
     }
 }

@@ -64,7 +64,10 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         // With a connector that is not in the table, nothing can be said of its partner.
         let both = families(&ours).zip(families(&theirs));
         if both.is_some_and(|(one, other)| one.is_disjoint(&other)) {
-            let [one, other] = [&first, &second].map(|config| text(config, "kv_connector"));
+            let [one, other] = [(&first, &ours), (&second, &theirs)].map(|(config, all)| {
+                let name = text(config, "kv_connector");
+                if all.is_empty() { "a MultiConnector without `connectors`" } else { name }
+            });
             let message =
                 format!("prefill transfers KV caches with {one}, but decode with {other}");
             here.push(message, "set the same `kv_connector` for both");
@@ -241,23 +244,41 @@ const SELECTORS: [(&str, &str, &str, Option<&str>); 6] = [
 const NO_POD: (&str, &str) =
     ("requests get no pod", "discovery of pods by SGLang's and vLLM's routers");
 
-/// Checks that a router selects pods, if there are engines in the namespace where it looks for them, and
-/// for a role those that have it.
-fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
-    let mut of_prefill = Vec::new();
-    for (flag, namespace, usual, role) in SELECTORS {
-        let is_end = |c: char| c == ',' && role.is_none();
+/// Labels and the namespace of pods that a router selects: its flag, and their role.
+type Selection<'f> = (&'static str, Vec<(&'f str, &'f str)>, &'f str, Option<&'static str>);
+
+/// Returns the labels in the flags of a router.
+fn selections(flags: &Flags) -> Vec<Selection<'_>> {
+    let selection = |(flag, namespace, usual, role): (&'static str, _, &'static str, _)| {
+        let is_end = |c: char| c == ',' && Option::is_none(&role);
         let labels = flags.all(flag).into_iter().flat_map(|all| all.split(is_end));
         let is_model = flag.ends_with("-model-labels");
         let labels = labels.map(|label| match is_model {
             true => Some(("model", label)),
             false => label.split_once('='),
         });
-        let labels: Option<Vec<_>> = labels.collect();
-        let labels = labels.filter(|labels| !labels.is_empty());
-        let both = labels.zip(flags.text_or(namespace, usual));
-        let Some((labels, namespace)) = both else { continue };
+        let labels: Vec<_> = labels.collect::<Option<_>>()?;
+        let namespace = flags.text_or(namespace, usual)?;
+        (!labels.is_empty()).then_some((flag, labels, namespace, role))
+    };
+    SELECTORS.into_iter().filter_map(selection).collect()
+}
 
+/// Returns routers with the engines that they select.
+pub(super) fn routed<'v, 'a>(view: &'v View<'a>) -> Vec<(&'v Template<'a>, &'v Template<'a>)> {
+    let all = routers(view).flat_map(|(router, _, flags)| {
+        let selected = selections(&flags).into_iter();
+        let pods = selected.flat_map(|(_, labels, namespace, _)| view.labelled(labels, namespace));
+        pods.map(|pods| (router, pods)).collect::<Vec<_>>()
+    });
+    all.filter(|(_, pods)| pods.engine.is_some()).collect()
+}
+
+/// Checks that a router selects pods, if there are engines in the namespace where it looks for them, and
+/// for a role those that have it.
+fn selected(view: &View<'_>, router: &Template<'_>, flags: &Flags, found: &mut Reporter<'_>) {
+    let mut of_prefill = Vec::new();
+    for (flag, labels, namespace, role) in selections(flags) {
         let mut pods = view.labelled(labels.iter().copied(), namespace);
         let Some(role) = role else {
             let is_open =

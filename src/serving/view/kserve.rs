@@ -4,7 +4,7 @@
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
 use super::merge::merged;
-use super::pods::{Part, text_or};
+use super::pods::{Part, is_true, text_or};
 use super::*;
 use crate::diag::suggest;
 use crate::placeholders::map_texts;
@@ -207,9 +207,24 @@ impl Derived {
         if let Some(model) = predictor.get("model") {
             let name = text(model, "runtime");
             let format = text_at(model, "/modelFormat/name").unwrap_or_default().to_lowercase();
-            let named = |kind: &&str| index.named(kind, name, service.namespace());
-            let runtime = RUNTIME_KINDS.iter().flat_map(named).next();
-            let runtime = runtime.and_then(|(_, runtime)| runtime.json.get("spec")).cloned();
+            let of_name = |kind: &&str| index.named(kind, name, service.namespace());
+            let is_of_format = |runtime: &Manifest| {
+                list(runtime.spec(), "supportedModelFormats").iter().any(|one| {
+                    is_true(one, "/autoSelect") && text(one, "name").eq_ignore_ascii_case(&format)
+                })
+            };
+            let of_format = |runtime: &&Manifest| {
+                RUNTIME_KINDS.contains(&runtime.kind())
+                    && runtime.may_share_namespace(service)
+                    && is_of_format(runtime)
+            };
+            let runtimes: Vec<&Manifest> = match name {
+                "" => index.manifests.iter().filter(of_format).collect(),
+                _ => RUNTIME_KINDS.iter().flat_map(of_name).map(|(_, runtime)| runtime).collect(),
+            };
+            // Which one of several that know the format KServe takes depends on their priorities.
+            let runtime = runtimes.first().filter(|_| !name.is_empty() || runtimes.len() == 1);
+            let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
                     if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
@@ -271,7 +286,8 @@ impl Derived {
         let worker = worker.filter(|(_, spec)| !list(spec, "containers").is_empty());
         let worker = worker.map(|pods| (pods, json!({}), Part::Worker));
         for ((spec_path, spec), labels, part) in [(first, labels, part)].into_iter().chain(worker) {
-            let template = json!({"metadata": {"labels": labels}, "spec": spec});
+            let metadata = json!({"labels": labels, "annotations": spec.get("annotations")});
+            let template = json!({"metadata": metadata, "spec": spec});
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }

@@ -405,6 +405,14 @@ impl<'a> Engine<'a> {
             // The entrypoint of the image is the server.
             return Some(of_vllm(&words_of_all, true));
         }
+        if bare && contains(&["huggingfaceserver"]) {
+            return Some(named(
+                Program::HuggingFace,
+                Flags::parse(&words_of_all),
+                "model-id",
+                None,
+            ));
+        }
         let server =
             matches!(text(container, "name"), "modelserver" | "vllm" | "sglang" | "engine");
         let is_server = server || contains(&["vllm", "sglang", "trtllm", "tensorrt"]);
