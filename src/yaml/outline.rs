@@ -70,7 +70,6 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
     loop {
         let leaf = |text, start| Node { key: None, start, text, children: Vec::new() };
         let mut node = match events.next() {
-            Some(Ok((Event::DocumentStart(_) | Event::DocumentEnd, _))) => continue,
             Some(Ok((
                 begun @ (Event::SequenceStart { .. } | Event::MappingStart { .. }),
                 start,

@@ -44,30 +44,40 @@ pub fn value_at<'j>(object: &'j Json, steps: &[Step]) -> Option<&'j Json> {
 
 /// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
 pub fn steps(path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
     let mut rest = path;
-    while !rest.is_empty() {
-        let (step, after) = if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            (Some(Step::Key(after[..end].to_owned())), &after[end..])
-        } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
-            // `push_key` writes Rust's escapes, of which JSON has not all: the path ends at such a
-            // key.
-            let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
-            let key = texts.next().and_then(Result::ok);
-            (key.map(Step::Key), quoted.get(texts.byte_offset() + 1..).unwrap_or_default())
-        } else if let Some((index, after)) =
-            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
-        {
-            (index.parse().ok().map(Step::Index), after)
-        } else {
-            (None, "")
-        };
-        let Some(step) = step else { break };
-        steps.push(step);
+    let next = || {
+        let (step, after) = first_step(rest).ok()?;
         rest = after;
+        Some(step)
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// Splits a path after its first step: `.key`, `[0]`, `["any text"]` or `[any text]`.
+///
+/// # Errors
+/// A message about the path.
+pub(super) fn first_step(path: &str) -> Result<(Step, &str), String> {
+    if let Some(quoted) = path.strip_prefix('[').filter(|rest| rest.starts_with('"')) {
+        // `push_key` writes Rust's escapes, of which JSON has not all.
+        let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+        let text = texts.next().and_then(Result::ok);
+        let after = quoted.get(texts.byte_offset()..).and_then(|rest| rest.strip_prefix(']'));
+        return text.map(Step::Key).zip(after).ok_or_else(|| format!("`{path}` has no `\"]`"));
     }
-    steps
+    if let Some(inside) = path.strip_prefix('[') {
+        let (text, after) = inside.split_once(']').ok_or_else(|| format!("`{path}` has no `]`"))?;
+        return Ok((text.parse().map_or_else(|_| Step::Key(text.to_owned()), Step::Index), after));
+    }
+    let key =
+        path.strip_prefix('.').ok_or_else(|| format!("expected `.` or `[` before `{path}`"))?;
+    let (key, after) = key.split_at(key.find(['.', '[']).unwrap_or(key.len()));
+    match key {
+        // `.[item]` is the same as `[item]`.
+        "" if after.starts_with('[') => first_step(after),
+        "" => Err(format!("`{path}` has an empty segment")),
+        key => Ok((Step::Key(key.to_owned()), after)),
+    }
 }
 
 #[cfg(test)]
