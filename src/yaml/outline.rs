@@ -40,6 +40,7 @@ impl Node<'_> {
             Step::Key(key) => {
                 self.children.iter().rfind(|child| child.key.as_deref() == Some(key.as_str()))
             }
+            Step::Item(_) | Step::Order(_) => None,
         }
     }
 

@@ -280,14 +280,25 @@ impl Form for WantedVersion {
         let request = exact.or_else(|_| version_range(text).map(VersionRequest::Range));
         let request = request.map_err(|error| {
             let message = format!("`version` is neither a version nor a version range: {error}");
-            let hint = "write one version, such as `1.2.3`, or comparisons separated by commas, such \
-                as `>=1.2, <2`";
-            (message, hint)
+            (message, version_hint(text))
         });
         Some(WantedVersion {
             request: reader.valid(value, request)?,
             span: reader.span(value.span()),
         })
+    }
+}
+
+fn version_hint(text: &str) -> String {
+    let bare = text.trim_start_matches('v');
+    let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
+    if version_range(bare).is_ok() {
+        format!("write `version = \"{bare}\"`")
+    } else if version_range(&with_commas).is_ok() {
+        format!("write `version = \"{with_commas}\"`")
+    } else {
+        "write one version, such as `1.2.3`, or comparisons separated by commas, such as `>=1.2, <2`"
+            .to_owned()
     }
 }
 

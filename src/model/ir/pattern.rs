@@ -46,11 +46,8 @@ impl Pattern {
 
         let (mut segments, mut rest) = (Vec::new(), path);
         while !rest.is_empty() {
-            let (step, after) = first_step(rest)?;
-            segments.push(match step {
-                Step::Key(key) => key,
-                Step::Index(index) => index.to_string(),
-            });
+            let (step, after) = first_step(path, rest)?;
+            segments.push(step.label());
             rest = after;
         }
         let (text, object) = (text.to_owned(), object.map(str::to_owned));
@@ -59,7 +56,7 @@ impl Pattern {
 
     /// Returns true if the pattern matches a path of an object.
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
-        let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
+        let labels: Vec<String> = path.steps().iter().map(Step::label).collect();
         // A path also matches everything below it.
         self.matches_object(id) && fitting(&self.path, &labels, fits_stars).contains(&true)
     }
