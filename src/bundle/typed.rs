@@ -199,6 +199,7 @@ pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
         let value = steps.iter().try_fold(&mut json, |value, step| match step {
             Step::Key(key) => value.get_mut(key),
             Step::Index(index) => value.get_mut(index),
+            Step::Item(_) | Step::Order(_) => None,
         });
         match value {
             Some(value) if !again => *value = zero(&wrong.why),

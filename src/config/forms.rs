@@ -303,10 +303,7 @@ impl Form for ChartVersion {
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<semver::Version> {
         let text = value.get_ref().as_str()?;
         let parsed = semver::Version::parse(text).map_err(|error| {
-            let hint = match text.strip_prefix('v').map(semver::Version::parse) {
-                Some(Ok(version)) => format!("write `chart-version = \"{version}\"`"),
-                _ => "write three numbers, for example `1.2.3` or `1.2.3-rc.1`".to_owned(),
-            };
+            let hint = "write three numbers, for example `1.2.3` or `1.2.3-rc.1`";
             (format!("`chart-version` is not a semantic version: {error}"), hint)
         });
         reader.valid(value, parsed)

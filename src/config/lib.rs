@@ -26,16 +26,16 @@ pub use tables::chart::{Manifests, VendoredFile};
 pub use tables::deploy::{Deploy, Values};
 pub use tables::flux::Flux;
 pub use tables::lints::Lints;
-pub use tables::maintainer::Maintainer;
 pub use tables::mirror::{Mirror, MirrorTarget};
-pub use tables::network::Network;
 pub use tables::operands::{Account, Adoption, Operands, STUBS};
 pub use tables::output::{Layout, Output};
 pub use tables::overlay::{Overlay, OverlaySource, PatchConfig};
 pub use tables::pods::PodConfig;
 pub use tables::ready::{Gate, GateTest, Target};
-pub use tables::registry::Registry;
-pub use tables::settings::{CrdPlacement, InstallMode, OperatorSettings, Settings, Watch};
+pub use tables::registry::{Network, Registry};
+pub use tables::settings::{
+    CrdPlacement, InstallMode, Maintainer, OperatorSettings, Settings, Watch,
+};
 pub use tables::switch::Switch;
 pub use tables::verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 

@@ -523,7 +523,7 @@ watch = []
     26 | chart-version = "v1.2.3"
        |                 ^^^^^^^^
        |
-       = hint: write `chart-version = "1.2.3"`
+       = hint: write three numbers, for example `1.2.3` or `1.2.3-rc.1`
 
     error[invalid-value]: the name of a bundle or chart has 59 characters
       --> bundles.toml:29:8

@@ -50,70 +50,35 @@ fn standing_at<'t>(value: &'t Node<'t>, range: &Range<usize>) -> Option<&'t Node
 /// Returns the range in `source` of `part` of the TOML string value whose literal is at `literal`.
 ///
 /// If `part` is empty, the range includes the next character (or the closing quote), so that there
-/// is something to underline. Falls back to the whole literal if the escapes cannot be mapped.
+/// is something to underline.
 pub fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<usize> {
     let Some(raw) = source.get(literal.clone()) else { return literal };
-    let Some(starts) = value_starts(raw) else { return literal };
-    let at = |offset: usize| starts.get(offset).map(|start| literal.start + start);
+    let quote = match raw.get(..3) {
+        Some(triple @ ("'''" | "\"\"\"")) => triple,
+        _ if raw.starts_with(['\'', '"']) => &raw[..1],
+        _ => return literal,
+    };
+    // Closed at an earlier place, the literal has the value up to it, whatever is escaped. In an escape
+    // it cannot be closed, but before it.
+    let length = |end: usize| {
+        let closed = format!("{}{quote}", raw.get(..end)?);
+        Some((DeValue::parse(&closed).ok()?.get_ref().as_str()?.len(), end))
+    };
+    let closed_before = |end: usize| (0..=end).rev().find_map(length);
+    let ends = Vec::from_iter(0..=raw.len().saturating_sub(quote.len()));
+    let at = |offset: usize| {
+        let is_before =
+            |end: &usize| closed_before(*end).is_none_or(|(length, _)| length <= offset);
+        let last = ends.partition_point(is_before).checked_sub(1)?;
+        let (length, end) = closed_before(last)?;
+        (length == offset).then_some(literal.start + end)
+    };
     match (at(part.start), at(part.end.max(part.start + 1)).or_else(|| at(part.end))) {
         (Some(start), Some(end)) if start < end => start..end,
         // Up to the end of the literal, if the end of the part is not found.
         (Some(start), _) => start..literal.end.max(start),
         _ => literal,
     }
-}
-
-/// Maps each byte of the value (and its end) to an offset in `raw`.
-fn value_starts(raw: &str) -> Option<Vec<usize>> {
-    let (quote, escapes) = match raw.as_bytes() {
-        [b'\'', b'\'', b'\'', ..] => ("'''", false),
-        [b'"', b'"', b'"', ..] => ("\"\"\"", true),
-        [b'\'', ..] => ("'", false),
-        [b'"', ..] => ("\"", true),
-        _ => return None,
-    };
-    let content = raw.strip_prefix(quote)?.strip_suffix(quote)?;
-    let mut position = quote.len();
-    let mut rest = content;
-    if quote.len() == 3 {
-        // A line break right after the opening quotes does not belong to the value.
-        let tail = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
-        position += rest.len() - tail.len();
-        rest = tail;
-    }
-    let mut starts = Vec::new();
-    while let Some(character) = rest.chars().next() {
-        let (consumed, value_bytes) = match character {
-            '\\' if escapes => escape(rest)?,
-            character => (character.len_utf8(), character.len_utf8()),
-        };
-        // Bytes of an escape all come from its backslash; those of plain text from themselves.
-        let plain = consumed == value_bytes;
-        starts.extend((0..value_bytes).map(|i| position + if plain { i } else { 0 }));
-        position += consumed;
-        rest = rest.get(consumed..)?;
-    }
-    starts.push(position);
-    Some(starts)
-}
-
-/// Returns the length of an escape in bytes, and the length of its value.
-fn escape(text: &str) -> Option<(usize, usize)> {
-    let mut characters = text.chars();
-    characters.next();
-    let digits = match characters.next()? {
-        // TOML 1.1 has it, and so does the parser.
-        'x' => 2,
-        'u' => 4,
-        'U' => 8,
-        newline if newline.is_whitespace() => {
-            // A backslash at the end of a line swallows all whitespace up to the next text.
-            return Some((text.len() - characters.as_str().trim_start().len(), 0));
-        }
-        _ => return Some((2, 1)),
-    };
-    let code = u32::from_str_radix(text.get(2..2 + digits)?, 16).ok()?;
-    Some((2 + digits, char::from_u32(code)?.len_utf8()))
 }
 
 #[cfg(test)]

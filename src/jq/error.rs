@@ -3,7 +3,7 @@
 use super::library;
 use crate::diag::suggest;
 use jaq_core::compile::Undefined;
-use jaq_core::load::lex::{self, Tok, Token};
+use jaq_core::load::lex;
 use jaq_core::load::{parse, span};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -129,18 +129,6 @@ fn range(text: &str, part: &str) -> Range<usize> {
     if inside { span(text, part) } else { 0..text.len() }
 }
 
-/// Rejects programs of several files.
-pub(super) fn single_file(text: &str, tokens: &[Token<&str>]) -> Result<(), ProgramError> {
-    let Some(Token(word @ ("import" | "include" | "module"), Tok::Word)) = tokens.first() else {
-        return Ok(());
-    };
-    Err(ProgramError::invalid(
-        range(text, word),
-        format!("`{word}` is not available"),
-        "write one expression: filters cannot import files",
-    ))
-}
-
 /// Returns a name that the program uses and nothing defines.
 pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramError {
     let place = range(text, name);
@@ -156,10 +144,7 @@ pub(super) fn undefined(text: &str, name: &str, kind: &Undefined) -> ProgramErro
         return ProgramError::invalid(
             place,
             format!("undefined {} `{name}`", kind.as_str()),
-            match kind {
-                Undefined::Label => "set the label before it is used: `label $out | … break $out`",
-                _ => "bind variables before they are used: `.metadata.name as $name | …`",
-            },
+            "define it before it is used: `.metadata.name as $name | …`, `label $out | … break $out`",
         );
     };
 

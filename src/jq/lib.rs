@@ -90,7 +90,6 @@ impl Program {
         error::bounded(text)?;
         // Lexed and parsed here first: the loader reports the same errors without their places.
         let tokens = lex::Lexer::new(text).lex().map_err(|found| error::lexical(text, &found))?;
-        error::single_file(text, &tokens)?;
         parse::Parser::new(&tokens)
             .parse(|parser| parser.term())
             .map_err(|found| error::syntactic(text, &found))?;

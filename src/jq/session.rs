@@ -1,7 +1,7 @@
 //! Running the programs of one bundle over its objects, one object at a time.
 
 use super::placeholders::Placeholders;
-use super::worker::{self, Limits, Request, Setup};
+use super::worker::{self, Request, Setup};
 use super::{Answer, Budget, Excess, ProgramError, Purpose, large_stack};
 use crate::ir::{Map, Object, Release, Value};
 use rustix::process::Signal;
@@ -133,7 +133,7 @@ impl Session {
         // jq knows JSON only: expressions become texts that it may move and must not read.
         let mut placeholders = Placeholders::new(root, text);
         let hidden = placeholders.hide(root);
-        let mut outputs = self.ask(&[program], &Input(Form::Literal(&hidden)))?;
+        let mut outputs = self.ask(&[program], &Input::Literal(&hidden))?;
         let output = outputs.pop().ok_or_else(|| unexpected(program))?;
         Ok(match output {
             Ok(object) => placeholders.restore(object.get()),
@@ -196,7 +196,7 @@ impl Worker {
         let (input, requests) = io::pipe()?;
         let (answers, output) = io::pipe()?;
         // On failure the responses end, which the session detects.
-        large_stack().spawn(move || worker::serve(BufReader::new(input), output, Limits::None))?;
+        large_stack().spawn(move || worker::serve(BufReader::new(input), output, false))?;
         Ok(Worker::new(requests, answers, None))
     }
 
@@ -271,11 +271,8 @@ pub(super) fn cause(status: ExitStatus, errors: &str, budget: &Budget) -> Excess
 
 /// An object in the form in which programs read it.
 #[derive(Serialize)]
-pub struct Input<'o>(Form<'o>);
-
-#[derive(Serialize)]
 #[serde(untagged)]
-enum Form<'o> {
+pub enum Input<'o> {
     /// An object without expressions.
     Literal(&'o Map),
     /// Every expression has its value.
@@ -288,18 +285,12 @@ impl<'o> Input<'o> {
     pub fn new(object: &'o Object, release: &Release<'_>) -> Self {
         // Most objects by size are CRDs, which contain no expressions.
         if !object.root.values().any(Value::has_expression) {
-            return Input(Form::Literal(&object.root));
+            return Input::Literal(&object.root);
         }
         let resolved = release
             .object(object)
             // Filters see conditional objects as well, as if their condition was true.
             .or_else(|| release.object(&Object { when: None, ..object.clone() }));
-        Input(Form::Resolved(resolved.unwrap_or_default()))
-    }
-}
-
-impl From<Json> for Input<'_> {
-    fn from(value: Json) -> Self {
-        Input(Form::Resolved(value))
+        Input::Resolved(resolved.unwrap_or_default())
     }
 }

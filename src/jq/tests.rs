@@ -10,7 +10,7 @@ fn answer(filter: &str, object: &Json, budget: Budget) -> Result<bool, String> {
     if let [Some(error)] = session.errors() {
         return Err(error.message.clone());
     }
-    match session.conditions(&[0], &Input::from(object.clone())) {
+    match session.conditions(&[0], &Input::Resolved(object.clone())) {
         Ok(answers) => answers[0].clone().map_err(|failure| match failure {
             Failure::Error(reason) | Failure::InvalidRegex(reason) => reason,
             Failure::NotCondition(given) => format!("gives {given}"),
@@ -313,7 +313,7 @@ fn a_session_ends_with_the_program_that_was_stopped() {
     let programs = [".kind == \"Route\"", "def f: f; f", "true"];
     let programs = programs.map(|text| (Purpose::Filter, text.to_owned())).to_vec();
     let mut session = Session::start_within(programs, SMALL).unwrap();
-    let input = Input::from(route());
+    let input = Input::Resolved(route());
     assert_eq!(session.conditions(&[0, 2], &input).unwrap(), [Ok(true), Ok(true)]);
     let stopped = session.conditions(&[0, 1, 2], &input).unwrap_err();
     assert_eq!(stopped, Stopped { program: 1, excess: Excess::Steps(200_000) });
@@ -475,7 +475,7 @@ fn invalid_regular_expressions_are_a_kind_of_failure() {
     let failure = |filter: &str| {
         let programs = vec![(Purpose::Filter, filter.to_owned())];
         let mut session = Session::start_within(programs, Budget::default()).expect("a thread");
-        let input = Input::from(json!({"kind": "Route"}));
+        let input = Input::Resolved(json!({"kind": "Route"}));
         session.conditions(&[0], &input).expect("answers").remove(0).expect_err("a failure")
     };
     for filter in [".kind | test(\"(\")", ".kind | test(\"a\"; \"?\")"] {
@@ -542,7 +542,7 @@ fn workers_end_for_a_reason() {
 fn programs_that_do_not_compile_have_no_answer() {
     let programs = vec![(Purpose::Filter, "now".to_owned())];
     let mut session = Session::start(programs).unwrap();
-    let input = Input::from(route());
+    let input = Input::Resolved(route());
     let reasons = [0, 1].map(|_| session.conditions(&[0], &input).unwrap_err().excess.to_string());
     assert_eq!(reasons, ["it does not compile", "its session is over"]);
 }
@@ -554,7 +554,7 @@ fn workers_end_with_their_input() {
     let setup = serde_json::to_string(&setup).expect("a message");
     for (input, answers) in [(String::new(), ""), (format!("{setup}\n"), "[null]\n")] {
         let mut output = Vec::new();
-        let served = worker::serve(input.as_bytes(), &mut output, worker::Limits::None);
+        let served = worker::serve(input.as_bytes(), &mut output, false);
         assert!(served.is_ok(), "{input}: {served:?}");
         assert_eq!(String::from_utf8(output).as_deref(), Ok(answers));
     }

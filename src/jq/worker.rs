@@ -36,20 +36,11 @@ pub(super) struct Request<P, O> {
 /// so the process must not be used for anything else.
 pub fn main() -> ExitCode {
     // On a thread, because the stack of the main one is as large as `ulimit -s` says.
-    let served = on_large_stack(|| serve(io::stdin().lock(), io::stdout().lock(), Limits::Process));
+    let served = on_large_stack(|| serve(io::stdin().lock(), io::stdout().lock(), true));
     match served {
         Some(Ok(())) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
-}
-
-/// The limits of the system around the work of a worker.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limits {
-    /// The worker is a process of its own, which the system limits.
-    Process,
-    /// Without limits: the worker is a thread of another process.
-    None,
 }
 
 /// Limits the process to `budget`, except for its CPU time.
@@ -75,18 +66,18 @@ fn lower(resource: Resource, wanted: u64) -> io::Result<()> {
     Ok(setrlimit(resource, limit)?)
 }
 
-/// Answers until the input ends.
+/// Answers until the input ends. The system limits the work of a process of its own (`is_limited`), and
+/// not that of a thread.
 pub(super) fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
-    limits: Limits,
+    is_limited: bool,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     if input.read_until(b'\n', &mut line)? == 0 {
         return Ok(());
     }
     let setup: Setup = serde_json::from_slice(&line)?;
-    let is_limited = limits == Limits::Process;
     // Before anything of the user is read by the interpreter.
     if is_limited {
         limit_process(&setup.budget)?;

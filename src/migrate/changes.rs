@@ -122,7 +122,7 @@ fn by_name(items: &[Json]) -> Option<Vec<(&str, &Json)>> {
 fn program_path(at: &[Step]) -> String {
     let steps = at.iter().map(|step| match step {
         Step::Key(key) => format!("[{}]", json!(key)),
-        Step::Index(index) => format!("[{index}]"),
+        other => format!("[{}]", other.label()),
     });
     format!(".{}", steps.collect::<String>())
 }

@@ -1,6 +1,6 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
-use super::image;
+use super::named_templates;
 use crate::ir::{ClusterObject, Condition, Expr, Map, Part, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +173,7 @@ fn add_paths<'a>(value: &'a Value, found: &mut BTreeSet<&'a ValuesPath>) {
     match value {
         Value::Expr(expr) => found.extend(expr.path()),
         Value::When(when) => {
-            add_conditions(&when.0, found);
+            when.0.paths(found);
             add_paths(&when.1, found);
         }
         Value::Seq(items) => items.iter().for_each(|item| add_paths(item, found)),
@@ -184,39 +184,14 @@ fn add_paths<'a>(value: &'a Value, found: &mut BTreeSet<&'a ValuesPath>) {
     }
 }
 
-fn add_conditions<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a ValuesPath>) {
-    match condition {
-        Condition::Set(path) | Condition::Unset(path) => {
-            found.insert(path);
-        }
-        Condition::Differ(strings) => found.extend(strings.iter().filter_map(Expr::path)),
-        Condition::Missing(object) => {
-            found.extend(object.namespace.as_ref().and_then(Expr::path));
-        }
-        Condition::Any(conditions) | Condition::All(conditions) => {
-            conditions.iter().for_each(|condition| add_conditions(condition, found));
-        }
-    }
-}
-
 /// Returns true if a value reads this path of the values and nothing else, and is always present.
 pub(super) fn reads_only(value: &Value, path: &ValuesPath) -> bool {
-    fn others(value: &Value, path: &ValuesPath, found: &mut bool) -> bool {
-        match value {
-            Value::Expr(expr) => {
-                *found |= expr.path() == Some(path);
-                // Inside of `with`, `.Release` and other values would be fields of the value, so
-                // any expression but the value itself rules it out.
-                expr.path() != Some(path)
-            }
-            Value::When(_) => true,
-            Value::Seq(items) => items.iter().any(|item| others(item, path, found)),
-            Value::Map(map) => map.values().any(|value| others(value, path, found)),
-            _ => false,
-        }
-    }
-    let mut found = false;
-    !others(value, path, &mut found) && found
+    let mut found = Vec::new();
+    value.expressions(&mut found);
+    // Inside of `with`, `.Release` and other values would be fields of the value, so any expression
+    // but the value itself rules it out.
+    let is_path = |expr: &&Expr| expr.path() == Some(path);
+    !found.is_empty() && found.iter().all(is_path) && !value.has(|_| false)
 }
 
 /// Returns a call that composes a string of these parts.
@@ -232,7 +207,7 @@ pub(super) fn printf(parts: &[Part]) -> String {
             }
             Part::Image(image) => {
                 format.push_str("%s");
-                arguments.push_str(&format!(" ({})", image::include(image)));
+                arguments.push_str(&format!(" ({})", named_templates::image(image)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::scalar::hexadecimal;
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The next expected token in an open list or map.
@@ -22,15 +23,7 @@ pub(super) struct Parser<'t> {
     open: Vec<Open>,
     /// True at the beginning of a list or map, which has no comma.
     first: bool,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Start,
-    Value,
-    End,
-    Done,
+    begun: bool,
 }
 
 type Next<'t> = Result<(Event<'t>, Mark), Error>;
@@ -44,7 +37,7 @@ impl<'t> Parser<'t> {
             line_start: start.line_start,
             open: Vec::new(),
             first: false,
-            state: State::Start,
+            begun: false,
         }
     }
 
@@ -53,20 +46,10 @@ impl<'t> Parser<'t> {
         Mark { offset: self.pos, line: self.line, line_start: self.line_start }
     }
 
-    /// Returns the next event; nothing at the end. `number` is the document's.
-    pub(super) fn next(&mut self, number: usize) -> Option<Next<'t>> {
-        match self.state {
-            State::Start => {
-                self.state = State::Value;
-                Some(Ok((Event::DocumentStart(number), self.mark())))
-            }
-            State::Value => Some(self.step()),
-            State::End => {
-                self.state = State::Done;
-                Some(Ok((Event::DocumentEnd, self.mark())))
-            }
-            State::Done => None,
-        }
+    /// Returns the next event; nothing at the end.
+    pub(super) fn next(&mut self) -> Option<Next<'t>> {
+        let is_done = std::mem::replace(&mut self.begun, true) && self.open.is_empty();
+        (!is_done).then(|| self.step())
     }
 
     fn step(&mut self) -> Next<'t> {
@@ -133,9 +116,6 @@ impl<'t> Parser<'t> {
         let mark = self.mark();
         self.pos += 1;
         self.open.pop();
-        if self.open.is_empty() {
-            self.state = State::End;
-        }
         Ok((event, mark))
     }
 
@@ -156,7 +136,7 @@ impl<'t> Parser<'t> {
         let text = &self.text[self.pos..self.pos + length];
         // The whole word is taken first, so that `01` and `1x` are errors at their beginning, not
         // at the rest.
-        if !matches!(text, "true" | "false" | "null") && !is_number(text) {
+        if serde_json::from_str::<&RawValue>(text).is_err() {
             return Err(Error::new("expected a JSON value", mark));
         }
         self.pos += length;
@@ -261,20 +241,4 @@ impl<'t> Parser<'t> {
 
 fn scalar(text: Cow<'_, str>, style: Style) -> Event<'_> {
     Event::Scalar { text, style, anchor: 0, tag: None }
-}
-
-/// Returns true for `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
-fn is_number(text: &str) -> bool {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (mantissa, exponent) = split(unsigned, &['e', 'E']);
-    let (whole, fraction) = split(mantissa, &['.']);
-    let exponent = exponent.map(|text| text.strip_prefix(['-', '+']).unwrap_or(text));
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    [Some(whole), fraction, exponent].into_iter().flatten().all(is_digits)
-        && (whole == "0" || !whole.starts_with('0'))
-}
-
-/// Splits a text at one of these characters, if there is one.
-fn split<'t>(text: &'t str, at: &[char]) -> (&'t str, Option<&'t str>) {
-    text.split_once(at).map_or((text, None), |(before, after)| (before, Some(after)))
 }

@@ -11,11 +11,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod certificate;
-mod crd_version;
 mod expression;
-mod image;
 mod json;
+mod named_templates;
 pub mod outline;
 mod parser;
 pub mod read;
@@ -25,11 +23,12 @@ mod scanner;
 mod stream;
 mod write;
 
-pub use certificate::{CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE};
-pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
 pub use expression::quoted as quoted_argument;
 pub use expression::{escape, in_text};
-pub use image::IMAGE_TEMPLATE;
+pub use named_templates::{
+    CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE, CRD_VERSION_TEMPLATE, IMAGE_TEMPLATE,
+    crd_template,
+};
 pub use read::parse;
 pub use read::read;
 pub use stream::Events;
@@ -75,10 +74,6 @@ impl Mark {
 /// A part of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'t> {
-    /// A document begins; its 1-based number counts empty documents too.
-    DocumentStart(usize),
-    /// A document ends.
-    DocumentEnd,
     /// A scalar.
     Scalar {
         /// Its text, without quotes.

@@ -40,6 +40,7 @@ impl Node<'_> {
             Step::Key(key) => {
                 self.children.iter().rfind(|child| child.key.as_deref() == Some(key.as_str()))
             }
+            Step::Item(_) | Step::Order(_) => None,
         }
     }
 
@@ -70,7 +71,6 @@ pub fn outline(text: &str) -> Vec<Document<'_>> {
     loop {
         let leaf = |text, start| Node { key: None, start, text, children: Vec::new() };
         let mut node = match events.next() {
-            Some(Ok((Event::DocumentStart(_) | Event::DocumentEnd, _))) => continue,
             Some(Ok((
                 begun @ (Event::SequenceStart { .. } | Event::MappingStart { .. }),
                 start,

@@ -9,10 +9,6 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     DocumentStart,
-    /// A node, after a `---` perhaps none.
-    DocumentContent {
-        explicit: bool,
-    },
     DocumentEnd,
     BlockEntry,
     /// An entry of a list that is as far in as the key whose value it is.
@@ -61,13 +57,12 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the next event; nothing at the end. `number` is the document's.
-    pub(super) fn next(&mut self, number: usize) -> Option<Next<'t>> {
+    /// Returns the next event; nothing at the end.
+    pub(super) fn next(&mut self) -> Option<Next<'t>> {
         Some(match self.state {
             State::End => return None,
-            State::DocumentStart => return self.document_start(number).transpose(),
-            State::DocumentContent { explicit } => self.document_content(explicit),
-            State::DocumentEnd => self.document_end(),
+            State::DocumentStart => return self.document().transpose(),
+            State::DocumentEnd => return self.document_end().err().map(Err),
             State::BlockEntry => self.block_entry(),
             State::IndentlessEntry => self.indentless_entry(),
             State::BlockKey => self.block_key(),
@@ -88,32 +83,24 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn document_start(&mut self, number: usize) -> Result<Option<(Event<'t>, Mark)>, Error> {
-        let token = self.scanner.peek()?;
-        let mark = token.mark;
-        let explicit = match token.kind {
+    /// Parses the node of the document; only after a `---` it may be missing.
+    fn document(&mut self) -> Result<Option<(Event<'t>, Mark)>, Error> {
+        match self.scanner.peek()?.kind {
             TokenKind::StreamEnd => return Ok(None),
             TokenKind::DocumentStart => {
                 self.scanner.take()?;
-                true
+                if self.scanner.peek()?.kind.ends_document() {
+                    self.state = State::DocumentEnd;
+                    return self.empty_here().map(Some);
+                }
             }
-            _ => false,
-        };
-        self.state = State::DocumentContent { explicit };
-        Ok(Some((Event::DocumentStart(number), mark)))
-    }
-
-    fn document_content(&mut self, explicit: bool) -> Next<'t> {
-        if self.scanner.peek()?.kind.ends_document() && explicit {
-            self.state = State::DocumentEnd;
-            return self.empty_here();
+            _ => {}
         }
-        self.states.push(State::DocumentEnd);
-        self.node(true, false)
+        self.nested(State::DocumentEnd, true, false).map(Some)
     }
 
-    /// Ends the document. Go stops reading here and drops what follows silently.
-    fn document_end(&mut self) -> Next<'t> {
+    /// Checks the end of the document. Go stops reading here and drops what follows silently.
+    fn document_end(&mut self) -> Result<(), Error> {
         let dropped = |found: &str, mark| {
             let message = format!(
                 "found more after the end of the document, which Kubernetes would drop without a \
@@ -128,12 +115,11 @@ impl<'t> Parser<'t> {
             self.scanner.take()?;
             token = self.scanner.peek().map_err(rest)?;
         }
-        let mark = token.mark;
         if !matches!(token.kind, TokenKind::StreamEnd) {
-            return Err(dropped(token.kind.spelled(), mark));
+            return Err(dropped(token.kind.spelled(), token.mark));
         }
         self.state = State::End;
-        Ok((Event::DocumentEnd, mark))
+        Ok(())
     }
 
     /// Parses a node: properties, then a scalar, list or map.
@@ -257,12 +243,7 @@ impl<'t> Parser<'t> {
     fn block_entry(&mut self) -> Next<'t> {
         let Token { kind, mark } = self.scanner.take()?;
         match kind {
-            TokenKind::BlockEntry => match self.scanner.peek()?.kind {
-                TokenKind::BlockEntry | TokenKind::BlockEnd => {
-                    self.empty(State::BlockEntry, mark.after(1))
-                }
-                _ => self.nested(State::BlockEntry, true, false),
-            },
+            TokenKind::BlockEntry => self.item(State::BlockEntry, mark),
             TokenKind::BlockEnd => self.close(Event::SequenceEnd, mark),
             other => Err(self.unexpected("`-`, for the next item of the list", &other, mark)),
         }
@@ -275,25 +256,25 @@ impl<'t> Parser<'t> {
             return self.close(Event::SequenceEnd, mark);
         }
         self.scanner.take()?;
+        self.item(State::IndentlessEntry, mark)
+    }
+
+    /// Parses an item after its `-`, which is at `mark`.
+    fn item(&mut self, then: State, mark: Mark) -> Next<'t> {
         match self.scanner.peek()?.kind {
-            // The scanner opened no list here, so the next key or the end of the map ends an empty
-            // item.
+            // The scanner opens no list at the indentation of its map, so the next key or the end of
+            // the map ends an empty item, too.
             TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.empty(State::IndentlessEntry, mark.after(1))
+                self.empty(then, mark.after(1))
             }
-            _ => self.nested(State::IndentlessEntry, true, false),
+            _ => self.nested(then, true, false),
         }
     }
 
     fn block_key(&mut self) -> Next<'t> {
         let Token { kind, mark } = self.scanner.take()?;
         match kind {
-            TokenKind::Key => match self.scanner.peek()?.kind {
-                TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                    self.empty(State::BlockValue, mark)
-                }
-                _ => self.nested(State::BlockValue, true, true),
-            },
+            TokenKind::Key => self.entry(State::BlockValue, mark),
             TokenKind::BlockEnd => self.close(Event::MappingEnd, mark),
             other => Err(self.unexpected("the next key of the map", &other, mark)),
         }
@@ -306,11 +287,14 @@ impl<'t> Parser<'t> {
             return self.empty(State::BlockKey, mark);
         }
         self.scanner.take()?;
+        self.entry(State::BlockKey, mark.after(1))
+    }
+
+    /// Parses a key or value of a block map; an empty one is at `mark`.
+    fn entry(&mut self, then: State, mark: Mark) -> Next<'t> {
         match self.scanner.peek()?.kind {
-            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
-                self.empty(State::BlockKey, mark.after(1))
-            }
-            _ => self.nested(State::BlockKey, true, true),
+            TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => self.empty(then, mark),
+            _ => self.nested(then, true, true),
         }
     }
 

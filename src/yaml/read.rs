@@ -8,7 +8,7 @@ mod anchors;
 mod entries;
 mod merge;
 
-use super::scalar::{self, Scalar};
+use super::scalar;
 use super::{Cause, Event, Events, Mark, Style};
 use crate::ir::{Number, Value, push_key};
 use anchors::Anchored;
@@ -81,7 +81,11 @@ pub fn read(text: &str) -> Result<Documents, Box<Problem>> {
     let mut builder = Builder { text, ..Builder::default() };
     let mut events = Events::new(text);
     while let Some(next) = events.next() {
-        builder.document = events.document();
+        if builder.document != events.document() {
+            builder.document = events.document();
+            // An anchor is valid in its document only: Go reads each with a new parser.
+            builder.anchors.clear();
+        }
         let (event, mark) =
             next.map_err(|error| builder.problem(error.mark, error.message.into(), error.cause))?;
         builder.event(event, mark)?;
@@ -98,22 +102,12 @@ enum Frame {
 impl Frame {
     /// Returns true in a map whose next value is that of the key `items`.
     fn is_at_items(&self) -> bool {
-        let Frame::Map { key: Some(PendingKey { name: Name::Key(name), .. }), .. } = self else {
-            return false;
-        };
-        name == "items"
+        matches!(self, Frame::Map { key: Some((Some(name), _)), .. } if name == "items")
     }
 }
 
-struct PendingKey {
-    name: Name,
-    mark: Mark,
-}
-
-enum Name {
-    Key(String),
-    Merge,
-}
+/// The key of the next value of a map, with its place; a merge key has no name.
+type PendingKey = (Option<String>, Mark);
 
 #[derive(Default)]
 struct Builder<'t> {
@@ -132,11 +126,6 @@ struct Builder<'t> {
 impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Box<Problem>> {
         match event {
-            Event::DocumentStart(_) => {
-                // An anchor is valid in its document only: Go reads each with a new parser.
-                self.anchors.clear();
-            }
-            Event::DocumentEnd => {}
             Event::SequenceStart { anchor } => {
                 self.open(mark)?;
                 // Lines of items are for messages about the objects of a List.
@@ -167,7 +156,9 @@ impl Builder<'_> {
                 self.open(mark)?;
                 // `<<` is no key of the map.
                 if self.expects_key() && is_merge(&text, style, tag.as_deref()) {
-                    self.set_key(Name::Merge, mark);
+                    if let Some(Frame::Map { key, .. }) = self.stack.last_mut() {
+                        *key = Some((None, mark));
+                    }
                     return Ok(());
                 }
                 let scalar = self.scalar(&mut text, style, tag.as_deref(), mark)?;
@@ -191,7 +182,7 @@ impl Builder<'_> {
         style: Style,
         tag: Option<&str>,
         mark: Mark,
-    ) -> Result<Scalar, Box<Problem>> {
+    ) -> Result<Value, Box<Problem>> {
         let Some(tag) = tag else {
             return match style {
                 Style::Quoted => Ok(string(text)),
@@ -204,26 +195,24 @@ impl Builder<'_> {
         };
         // A tag of YAML's own types must agree with the text; any other makes it a string.
         let resolved = scalar::resolve(text);
-        let value = match &resolved {
-            Some(Scalar::Value(value)) => Some(value),
-            _ => None,
-        };
         let agrees = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some("int") => matches!(value, Some(Value::Number(Number::Int(_) | Number::Uint(_)))),
+            Some("int") => {
+                matches!(resolved, Some(Value::Number(Number::Int(_) | Number::Uint(_))))
+            }
             // resolve.go converts an int64, and only that, for `!!float`.
             Some("float") => {
-                matches!(value, Some(Value::Number(Number::Int(_) | Number::Float(_))))
-                    || matches!(resolved, Some(Scalar::NotJson(_)))
+                matches!(resolved, Some(Value::Number(Number::Int(_) | Number::Float(_))))
             }
-            Some("bool") => matches!(value, Some(Value::Bool(_))),
-            Some("null") => matches!(value, Some(Value::Null)),
-            // go-yaml decodes a timestamp into its text; here the text is not checked further.
-            Some("timestamp") => resolved.is_none(),
+            Some("bool") => matches!(resolved, Some(Value::Bool(_))),
+            Some("null") => matches!(resolved, Some(Value::Null)),
+            // go-yaml decodes a timestamp into its text, but for that of a merge key; here the text
+            // is not checked further.
+            Some("timestamp") => resolved.is_none() && text != "<<",
             Some("binary") => {
                 // As in Go, this is the content and not the base64 text that a Secret has.
                 let bytes = BASE64.decode(text.replace(['\n', '\r'], "")).ok();
                 match bytes.map(String::from_utf8) {
-                    Some(Ok(decoded)) => return Ok(Scalar::Value(Value::Text(decoded))),
+                    Some(Ok(decoded)) => return Ok(Value::Text(decoded)),
                     _ => false,
                 }
             }
@@ -246,17 +235,17 @@ impl Builder<'_> {
     /// Adds a scalar to the innermost collection, as a key or a value.
     fn place_scalar(
         &mut self,
-        scalar: Scalar,
+        value: Value,
         written: &str,
         mark: Mark,
     ) -> Result<(), Box<Problem>> {
-        let value = match scalar {
-            Scalar::Merge => Value::text("<<"),
-            Scalar::NotJson(key) if self.expects_key() => Value::text(key),
-            Scalar::NotJson(_) => return Err(self.not_json(written, mark)),
-            Scalar::Value(value) if self.expects_key() => value,
+        let value = match value {
+            _ if self.expects_key() => value,
+            Value::Number(Number::Float(float)) if !float.is_finite() => {
+                return Err(self.not_json(written, mark));
+            }
             // Kubernetes converts YAML to JSON before it decodes it, which changes numbers.
-            Scalar::Value(value) => scalar::through_json(value),
+            _ => scalar::through_json(value),
         };
         self.place(value, mark)
     }
@@ -284,16 +273,10 @@ impl Builder<'_> {
         matches!(self.stack.last(), Some(Frame::Map { key: None, .. }))
     }
 
-    fn set_key(&mut self, name: Name, mark: Mark) {
-        if let Some(Frame::Map { key, .. }) = self.stack.last_mut() {
-            *key = Some(PendingKey { name, mark });
-        }
-    }
-
     /// Ends a list or map that began at `mark`.
     fn close(&mut self, value: Value, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         if anchor != 0 {
-            self.anchor(anchor, Scalar::Value(value.clone()), mark)?;
+            self.anchor(anchor, value.clone(), mark)?;
         }
         self.place(value, mark)
     }
@@ -315,13 +298,13 @@ impl Builder<'_> {
             Some(Frame::Seq { items, .. }) => items.push(value),
             Some(Frame::Map { entries, key, .. }) => match key.take() {
                 None => match scalar::key(value) {
-                    Some(name) => *key = Some(PendingKey { name: Name::Key(name), mark }),
+                    Some(name) => *key = Some((Some(name), mark)),
                     None => {
                         let message = "a map key must be a string, number or boolean".to_owned();
                         return Err(self.problem(mark, message, Cause::Syntax));
                     }
                 },
-                Some(PendingKey { name: Name::Merge, mark }) => {
+                Some((None, mark)) => {
                     // In place: `<<` replaces keys before it, against the YAML specification, as
                     // go-yaml does.
                     let mut set = |key, value| drop(self.small.set(entries, key, value, None));
@@ -329,7 +312,7 @@ impl Builder<'_> {
                         return Err(self.merges_no_map(mark));
                     }
                 }
-                Some(PendingKey { name: Name::Key(name), mark }) => {
+                Some((Some(name), mark)) => {
                     let again = self.small.set(entries, name, value, Some(mark.line));
                     // Line 0: the earlier value was merged in, and overriding it is the purpose.
                     if let Some((name, first)) = again.filter(|(_, first)| *first != 0) {
@@ -351,11 +334,8 @@ impl Builder<'_> {
         for frame in &self.stack[..self.stack.len() - 1] {
             match frame {
                 Frame::Seq { items, .. } => path.push_str(&format!("[{}]", items.len())),
-                Frame::Map { key, .. } => {
-                    if let Some(PendingKey { name: Name::Key(key), .. }) = key {
-                        push_key(&mut path, key);
-                    }
-                }
+                Frame::Map { key: Some((Some(key), _)), .. } => push_key(&mut path, key),
+                Frame::Map { .. } => {}
             }
         }
         push_key(&mut path, &name);
@@ -379,8 +359,8 @@ impl Builder<'_> {
 }
 
 /// Moves the text of a scalar into a string.
-fn string(text: &mut Cow<'_, str>) -> Scalar {
-    Scalar::Value(Value::Text(std::mem::take(text).into_owned()))
+fn string(text: &mut Cow<'_, str>) -> Value {
+    Value::Text(std::mem::take(text).into_owned())
 }
 
 /// Go decodes base64 without regard to the bits that are left over.

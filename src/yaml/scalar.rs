@@ -7,46 +7,29 @@
 use crate::ir::{Number, Value};
 use std::borrow::Cow;
 
-/// The result of resolving a scalar.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Scalar {
-    /// A JSON value.
-    Value(Value),
-    /// The merge key `<<`.
-    Merge,
-    /// `.inf`, `-.inf` or `.nan`, which JSON only supports as a key.
-    NotJson(&'static str),
-}
-
-/// Resolves an unquoted scalar without a tag; `None` if it is a string.
-pub(super) fn resolve(text: &str) -> Option<Scalar> {
-    if let Some(constant) = constant(text) {
-        return Some(constant);
-    }
-    let number = match text.as_bytes().first() {
-        Some(b'.') => point_float(text),
-        Some(b'0'..=b'9' | b'+' | b'-') => number(text),
-        _ => None,
-    };
-    number.map(|number| Scalar::Value(Value::Number(number)))
-}
-
-fn constant(text: &str) -> Option<Scalar> {
-    Some(match text {
-        "" | "~" | "null" | "Null" | "NULL" => Scalar::Value(Value::Null),
+/// Resolves an unquoted scalar without a tag; `None` if it is a string. JSON supports numbers that are
+/// not finite as keys only.
+pub(super) fn resolve(text: &str) -> Option<Value> {
+    let number = match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Scalar::Value(Value::Bool(true))
+            return Some(Value::Bool(true));
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Scalar::Value(Value::Bool(false))
+            return Some(Value::Bool(false));
         }
-        ".nan" | ".NaN" | ".NAN" => Scalar::NotJson(".nan"),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::NotJson(".inf"),
-        "-.inf" | "-.Inf" | "-.INF" => Scalar::NotJson("-.inf"),
-        // Only as a key; as a value it becomes text again.
-        "<<" => Scalar::Merge,
-        _ => return None,
-    })
+        ".nan" | ".NaN" | ".NAN" => Some(Number::Float(f64::NAN)),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
+            Some(Number::Float(f64::INFINITY))
+        }
+        "-.inf" | "-.Inf" | "-.INF" => Some(Number::Float(f64::NEG_INFINITY)),
+        _ => match text.as_bytes().first() {
+            Some(b'.') => point_float(text),
+            Some(b'0'..=b'9' | b'+' | b'-') => number(text),
+            _ => None,
+        },
+    };
+    number.map(Value::Number)
 }
 
 fn number(text: &str) -> Option<Number> {
@@ -136,7 +119,7 @@ pub(super) fn key(value: Value) -> Option<String> {
 
 /// Go's `strconv.FormatFloat(value, 'g', -1, 32)`, which sigs.k8s.io/yaml uses for keys.
 #[expect(clippy::cast_possible_truncation, reason = "Go rounds here, too")]
-fn float_key(value: f64) -> String {
+pub(super) fn float_key(value: f64) -> String {
     let value = value as f32;
     let scientific = format!("{value:e}");
     match scientific.split_once('e').map(|(m, exponent)| (m, exponent.parse::<i32>())) {
@@ -145,6 +128,7 @@ fn float_key(value: f64) -> String {
         Some((mantissa, Ok(exponent))) if !(-4..6).contains(&exponent) => {
             format!("{mantissa}e{exponent:+03}")
         }
+        _ if value.is_nan() => ".nan".to_owned(),
         _ if value.is_infinite() => scientific.replace("inf", ".inf"),
         _ => value.to_string(),
     }
@@ -156,11 +140,11 @@ mod tests {
 
     fn number_of(text: &str) -> Option<Number> {
         match resolve(text) {
-            Some(Scalar::Value(value)) => match through_json(value) {
+            Some(value) => match through_json(value) {
                 Value::Number(number) => Some(number),
                 _ => None,
             },
-            _ => None,
+            None => None,
         }
     }
 
@@ -239,18 +223,18 @@ mod tests {
     #[test]
     fn booleans_and_nulls() {
         for text in ["y", "Y", "yes", "on", "ON", "true", "True"] {
-            assert_eq!(resolve(text), Some(Scalar::Value(Value::Bool(true))), "{text}");
+            assert_eq!(resolve(text), Some(Value::Bool(true)), "{text}");
         }
         for text in ["n", "N", "no", "off", "OFF", "false"] {
-            assert_eq!(resolve(text), Some(Scalar::Value(Value::Bool(false))), "{text}");
+            assert_eq!(resolve(text), Some(Value::Bool(false)), "{text}");
         }
         for text in ["", "~", "null", "NULL"] {
-            assert_eq!(resolve(text), Some(Scalar::Value(Value::Null)), "{text}");
+            assert_eq!(resolve(text), Some(Value::Null), "{text}");
         }
         for text in ["tRUE", "oN", "nULL", "yEs", "None"] {
             assert_eq!(resolve(text), None, "{text}");
         }
-        assert_eq!(resolve("+.Inf"), Some(Scalar::NotJson(".inf")));
+        assert_eq!(resolve("+.Inf"), Some(Value::Number(Number::Float(f64::INFINITY))));
     }
 
     #[test]
@@ -266,16 +250,15 @@ mod tests {
             ("1e-5", "1e-05"),
             ("-1.25e22", "-1.25e+22"),
             ("1e300", ".inf"),
+            (".NaN", ".nan"),
+            ("+.Inf", ".inf"),
+            ("-.INF", "-.inf"),
             ("-1e300", "-.inf"),
             ("0.1234567891", "0.12345679"),
             ("on", "true"),
             ("2020-01-01", "2020-01-01"),
         ] {
-            let value = match resolve(text) {
-                Some(Scalar::Value(value)) => value,
-                Some(_) => panic!("{text}"),
-                None => Value::text(text),
-            };
+            let value = resolve(text).unwrap_or(Value::text(text));
             assert_eq!(key(value).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(key(Value::Null), None);

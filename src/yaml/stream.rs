@@ -43,15 +43,14 @@ impl<'t> Iterator for Events<'t> {
         }
         loop {
             let event = match &mut self.document {
-                Some(Document::Json(json)) => json.next(self.current),
-                Some(Document::Yaml(yaml)) => yaml.next(self.current),
+                Some(Document::Json(json)) => json.next(),
+                Some(Document::Yaml(yaml)) => yaml.next(),
                 None => None,
             };
 
             if let Some(event) = event {
-                if let Ok((Event::DocumentStart(number), _)) = &event {
-                    self.begun = *number;
-                }
+                // Only here: a part of comments alone is no document.
+                self.begun = self.current;
                 // After an error the scanner is somewhere inside of a token; further events would be
                 // invented.
                 self.failed = event.is_err();
@@ -136,7 +135,7 @@ impl<'t> Events<'t> {
         // Read twice: Go reads a text as YAML if its first object is invalid JSON, so no event may
         // be passed on before.
         let mut checked = json::Parser::new(self.text, start);
-        while let Some(event) = checked.next(read) {
+        while let Some(event) = checked.next() {
             match event {
                 Ok(_) => {}
                 Err(error) if read > 0 => return Err(not_json(&error.message, error.mark)),

@@ -6,7 +6,7 @@
 //! double-quoted. YAML 1.1 and 1.2 readers read the same back.
 
 use super::expression::Scope;
-use super::{certificate, expression, image};
+use super::{expression, named_templates};
 use crate::escape::is_hidden;
 use crate::ir::{Condition, Expr, Map, Number, Part, Value, ValuesPath};
 use std::borrow::Cow;
@@ -284,7 +284,7 @@ impl Writer {
             Expr::Truncated(parts, bytes) => {
                 format!("{} | trunc {bytes} | quote", expression::printf(parts))
             }
-            Expr::Certificate(piece) => certificate::include(piece) + " | quote",
+            Expr::Certificate(piece) => named_templates::certificate(piece) + " | quote",
         };
         let _ = writeln!(self.out, " {{{{ {pipeline} }}}}");
     }
@@ -302,7 +302,7 @@ impl Writer {
                 }
                 Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
                 Part::Image(image) => {
-                    let _ = write!(self.out, "{{{{ {} }}}}", image::include(image));
+                    let _ = write!(self.out, "{{{{ {} }}}}", named_templates::image(image));
                 }
             }
         }

@@ -153,7 +153,7 @@ fn objects(path: &str, content: &[u8], release: &Release<'_>) -> Vec<Json> {
     if is_template {
         let mut rendered = String::new();
         let result = render(text, release, |part| rendered.push_str(part));
-        result.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+        result.unwrap_or_else(|error| panic!("{path}: {error:?}\n{text}"));
         return own_yaml(&rendered);
     }
     let documents = own_yaml(text);

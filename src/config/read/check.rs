@@ -159,9 +159,22 @@ pub(super) fn outputs(
             let OverlaySource::Path(path) = &overlay.source else { return None };
             Some((Path::new(path), &overlay.span))
         });
-    let charts = ChartFolders::new(output, charts);
+    let out = plain(&output.dir);
+    let chart_paths: Vec<PathBuf> = charts.iter().map(|(chart, _)| out.join(chart)).collect();
     for (path, span) in bundle_sources.chain(mirror_sources).chain(overlay_sources) {
-        for (chart, chart_span, relation) in charts.overlapping(path) {
+        let input = plain(path);
+        // Only these directories of a bundle are read.
+        let parts = ["manifests", "metadata"].map(|part| input.join(part));
+        // Nearly all inputs are elsewhere, and need not be compared with each chart.
+        let is_near = input.starts_with(&out) || out.starts_with(&input);
+        for (folder, (chart, chart_span)) in chart_paths.iter().zip(charts).filter(|_| is_near) {
+            let relation = if input.starts_with(folder) {
+                "contains"
+            } else if parts.iter().any(|part| folder.starts_with(part)) {
+                "is part of"
+            } else {
+                continue;
+            };
             let message = format!(
                 "the chart of `{chart}` would be written to {}, which {relation} an input of this \
                     configuration",
@@ -171,47 +184,5 @@ pub(super) fn outputs(
                 ("the table of the chart", "move one of them, or change `dir` in `[output]`");
             reader.twice(Code::OverlappingOutput, (span, chart_span), message, related, hint);
         }
-    }
-}
-
-/// The directories of charts, sorted: all that are in a directory follow each other.
-struct ChartFolders<'t> {
-    charts: &'t [(&'t str, &'t Span)],
-    /// Normalized paths, with the numbers of the charts that are written there.
-    folders: BTreeMap<PathBuf, Vec<usize>>,
-}
-
-impl<'t> ChartFolders<'t> {
-    fn new(output: &Output, charts: &'t [(&'t str, &'t Span)]) -> Self {
-        // Comparing each input with each chart would be a million comparisons for a thousand
-        // bundles.
-        let mut folders: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-        for (number, (chart, _)) in charts.iter().enumerate() {
-            folders.entry(plain(&output.dir.join(chart))).or_default().push(number);
-        }
-        ChartFolders { charts, folders }
-    }
-
-    /// Returns the charts whose directories contain `input` or are a part of it, in their order, with
-    /// the relation.
-    fn overlapping(&self, input: &Path) -> Vec<(&'t str, &'t Span, &'static str)> {
-        let input = plain(input);
-        let mut found: BTreeMap<usize, &'static str> = BTreeMap::new();
-        // Only these directories of a bundle are read.
-        for part in ["manifests", "metadata"] {
-            let part = input.join(part);
-            let inside = self.folders.range(part.clone()..);
-            let inside = inside.take_while(|(folder, _)| folder.starts_with(&part));
-            found.extend(
-                inside.flat_map(|(_, numbers)| numbers).map(|number| (*number, "is part of")),
-            );
-        }
-        let around = input.ancestors().filter_map(|folder| self.folders.get(folder));
-        found.extend(around.flatten().map(|number| (*number, "contains")));
-
-        let chart = |(number, relation): (usize, _)| {
-            self.charts.get(number).map(|(chart, span)| (*chart, *span, relation))
-        };
-        found.into_iter().filter_map(chart).collect()
     }
 }

@@ -127,7 +127,8 @@ pub(crate) fn check(reader: &mut Reader<'_>, steps: &[StepAfter], overlays: &[Ov
         has_phase(reader, (step.phase, &step.span), overlays, "a step");
         // Steps are repeated with each upgrade, so two of one field would take turns.
         let earlier = steps.iter().take(index).filter(|other| other.target == step.target);
-        let shared = earlier.filter_map(|other| Some((other, shared_field(other, step)?)));
+        let shared =
+            earlier.filter_map(|other| Some((other, shared_field(&other.patch, &step.patch)?)));
         if let Some((other, field)) = shared.into_iter().next() {
             reader.twice(
                 Code::InvalidValue,
@@ -279,28 +280,17 @@ fn removal(table: &StepTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
     Some(removal)
 }
 
-/// Returns a field that two steps change.
-fn shared_field(one: &StepAfter, other: &StepAfter) -> Option<String> {
-    let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
-    leaves(&one.patch, &mut Vec::new(), &mut of_one);
-    leaves(&other.patch, &mut Vec::new(), &mut of_other);
-    let shared = of_one.iter().find(|path| {
-        of_other.iter().any(|other| path.starts_with(other) || other.starts_with(path))
-    });
-    shared.map(|path| path.join("."))
-}
-
-/// Collects the paths of the fields that a merge patch sets or removes.
-fn leaves(patch: &Json, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
-    match patch.as_object().filter(|entries| !entries.is_empty()) {
-        // An empty object is a change, too: it replaces a value that is no object (RFC 7386).
-        None => found.push(path.clone()),
-        Some(entries) => {
-            for (key, value) in entries {
-                path.push(key.clone());
-                leaves(value, path, found);
-                path.pop();
-            }
+/// Returns a field that two merge patches change; empty for the whole of both.
+fn shared_field(one: &Json, other: &Json) -> Option<String> {
+    // An empty object is a change, too: it replaces a value that is no object (RFC 7386).
+    let [changed, others] =
+        [one, other].map(|patch| patch.as_object().filter(|map| !map.is_empty()));
+    let Some(changed) = changed else { return Some(String::new()) };
+    changed.iter().find_map(|(key, value)| {
+        let other = others.map_or(Some(other), |others| others.get(key))?;
+        match shared_field(value, other)?.as_str() {
+            "" => Some(key.clone()),
+            below => Some(format!("{key}.{below}")),
         }
-    }
+    })
 }

@@ -200,20 +200,11 @@ impl Form for Workload {
     }
 }
 
-/// The name of a CRD.
-pub struct CrdName;
-
-impl Rule for CrdName {
-    const PATTERN: Option<&'static str> = Some("^[a-z0-9-]+(\\.[a-z0-9-]+)+$");
-
-    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
-        if !text.contains('.') {
-            let message = format!("`crd` is not the name of a CustomResourceDefinition: {text:?}");
-            let hint = "write it as `PLURAL.GROUP`, as `kubectl get crds` prints it";
-            return Some((message, hint.to_owned()));
-        }
-        ObjectName::fault(key, text)
-    }
+patterns! {
+    /// The name of a CRD.
+    CrdName = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$",
+        "`crd` is not the name of a CustomResourceDefinition: \"{text}\"",
+        "write it as `PLURAL.GROUP`, as `kubectl get crds` prints it";
 }
 
 /// An object as `GROUP/VERSION/KIND/NAME`.
@@ -262,57 +253,26 @@ patterns! {
 
 /// The path of a field, without braces.
 ///
-/// Only names and indices: the same path must mean the same to kubectl and to the expressions of
-/// Flux and Argo CD.
+/// Only names and indices, from a field that health checks can read: the same path must mean the same
+/// to kubectl and to the expressions of Flux and Argo CD.
 pub struct FieldPath;
+
+const PATH: &str =
+    "^\\{?\\.(status|spec|data|metadata)(\\.[A-Za-z_][A-Za-z0-9_]*|\\[[0-9]{1,5}\\])*\\}?$";
 
 impl Form for FieldPath {
     type Value = String;
-    const KIND: Kind = Kind::String(Some(
-        "^\\{?\\.(status|spec|data|metadata)(\\.[A-Za-z_][A-Za-z0-9_]*|\\[[0-9]+\\])*\\}?$",
-    ));
+    const KIND: Kind = Kind::String(Some(PATH));
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
-        let plain = match text.strip_prefix('{') {
-            Some(rest) => rest.strip_suffix('}'),
-            None => Some(text),
-        };
-        let path = plain.ok_or_else(|| "the closing brace is missing".to_owned());
-        let path = path.and_then(|path| path_fault(path).map_or(Ok(path.to_owned()), Err));
+        let has_path = matches(PATH, text) && text.starts_with('{') == text.ends_with('}');
+        let message = || format!("invalid `jsonpath` {text:?}");
         let hint = "write names and list indices, such as `.status.state` or \
             `.status.items[0].phase`, and the expected value as `value`";
-        let message = |fault| format!("invalid `jsonpath` {text:?}: {fault}");
-        reader.valid(value, path.map_err(|fault| (message(fault), hint)))
+        let path = has_path.then(|| text.trim_matches(['{', '}']).to_owned());
+        reader.valid(value, path.ok_or_else(|| (message(), hint)))
     }
-}
-
-/// The fields at which a path may start: those that health checks can read.
-const ROOTS: [&str; 4] = ["status", "spec", "data", "metadata"];
-
-/// Returns why a path cannot be used.
-fn path_fault(path: &str) -> Option<String> {
-    let Some(rest) = path.strip_prefix('.') else {
-        return Some("it has no leading dot".to_owned());
-    };
-
-    for (number, step) in rest.split('.').enumerate() {
-        let (name, indices) = match step.find('[') {
-            Some(start) => step.split_at(start),
-            None => (step, ""),
-        };
-        if !matches("^[A-Za-z_][A-Za-z0-9_]*$", name) {
-            return Some(format!("{name:?} is not a name"));
-        }
-        if number == 0 && !ROOTS.contains(&name) {
-            return Some(format!("it starts with none of {}", ROOTS.join(", ")));
-        }
-
-        if !matches("^(\\[[0-9]{1,5}\\])*$", indices) {
-            return Some(format!("{indices:?} is not a list index"));
-        }
-    }
-    None
 }
 
 patterns! {

@@ -196,10 +196,10 @@ fn rejected(id: &Identity, object: Option<&Json>, refusal: &passes::Refusal) -> 
     let versions = items(object, &["spec", "versions"]);
     // Items of lists have other indexes on the other side; versions of CRDs have names.
     let steps = path.iter().map_while(|step| match step {
-        ir::Step::Key(key) => Some(Step::Key(key.clone())),
-        ir::Step::Index(at) => {
+        Step::Index(at) => {
             refusal.default.as_ref().map(|_| named(text(versions.get(*at), &["name"])))
         }
+        key => Some(key.clone()),
     });
     let steps: Vec<Step> = steps.collect();
     let Some(why) = &refusal.default else {

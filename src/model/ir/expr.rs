@@ -270,6 +270,20 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Adds the paths of values that the condition reads to `found`.
+    pub fn paths<'a>(&'a self, found: &mut impl Extend<&'a ValuesPath>) {
+        match self {
+            Condition::Set(path) | Condition::Unset(path) => found.extend([path]),
+            Condition::Differ(strings) => found.extend(strings.iter().filter_map(Expr::path)),
+            Condition::Missing(object) => {
+                found.extend(object.namespace.as_ref().and_then(Expr::path));
+            }
+            Condition::Any(conditions) | Condition::All(conditions) => {
+                conditions.iter().for_each(|condition| condition.paths(found));
+            }
+        }
+    }
+
     /// Returns the condition that all of these are true; `None` if there are none.
     pub fn all(conditions: impl IntoIterator<Item = Condition>) -> Option<Self> {
         let parts = conditions.into_iter().flat_map(|condition| match condition {

@@ -1,20 +1,8 @@
 //! Paths in objects, in which list items are identified by their merge keys.
 
-use super::push_key;
+pub use super::path::Step;
+use super::path_of;
 use std::fmt;
-
-/// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
-    /// A map entry.
-    Key(String),
-    /// A list item with these merge key values.
-    Item(Vec<(String, String)>),
-    /// An item of a list without a merge key, by 0-based index.
-    Index(usize),
-    /// The order of the items of a list with this merge key.
-    Order(&'static [&'static str]),
-}
 
 /// A path from the root of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,29 +61,6 @@ impl Step {
 impl fmt::Display for Path {
     /// Writes the path as `.spec.containers[manager].env["A B"]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in &self.0 {
-            match step {
-                Step::Key(key) => {
-                    let mut step = String::new();
-                    push_key(&mut step, key);
-                    f.write_str(&step)?;
-                }
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Order(_) => write!(f, "[order]")?,
-                Step::Item(_) => {
-                    // Labels that look like an index or `order` are quoted, so that a path has one
-                    // meaning.
-                    let label = step.label();
-                    let plain = |c: char| c.is_alphanumeric() || "-_./:*@,= ".contains(c);
-                    let number = label.bytes().all(|b| b.is_ascii_digit());
-                    if label.chars().all(plain) && !number && label != "order" {
-                        write!(f, "[{label}]")?;
-                    } else {
-                        write!(f, "[{label:?}]")?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        f.write_str(&path_of(&self.0))
     }
 }

@@ -206,6 +206,7 @@ impl Object {
             above.iter().try_fold(self.root.get_mut(first)?, |value, step| match step {
                 Step::Key(key) => value.as_map_mut()?.get_mut(key),
                 Step::Index(index) => value.as_seq_mut()?.get_mut(*index),
+                Step::Item(_) | Step::Order(_) => None,
             })?;
         parent.as_map_mut()?.shift_remove(last)
     }

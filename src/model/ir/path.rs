@@ -13,22 +13,38 @@ pub fn push_key(path: &mut String, key: &str) {
     }
 }
 
-/// One step of a JSON path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// A map key.
+    /// A map entry.
     Key(String),
-    /// A list index.
+    /// A list item with these merge key values.
+    Item(Vec<(String, String)>),
+    /// An item of a list without a merge key, by 0-based index.
     Index(usize),
+    /// The order of the items of a list with this merge key.
+    Order(&'static [&'static str]),
 }
 
-/// Spells steps as a JSON path: `.a["b/c"][0]`.
+/// Spells steps as a JSON path, with the items of lists by their merge keys: `.a["b/c"][0][manager]`.
 pub fn path_of(steps: &[Step]) -> String {
     let mut path = String::new();
     for step in steps {
         match step {
             Step::Key(key) => push_key(&mut path, key),
             Step::Index(index) => path.push_str(&format!("[{index}]")),
+            Step::Order(_) => path.push_str("[order]"),
+            Step::Item(_) => {
+                // Labels that look like an index or `order` are quoted, so that a path has one
+                // meaning.
+                let label = step.label();
+                let plain = |c: char| c.is_alphanumeric() || "-_./:*@,= ".contains(c);
+                let number = label.bytes().all(|b| b.is_ascii_digit());
+                path.push_str(&match label.chars().all(plain) && !number && label != "order" {
+                    true => format!("[{label}]"),
+                    false => format!("[{label:?}]"),
+                });
+            }
         }
     }
     path
@@ -39,35 +55,47 @@ pub fn value_at<'j>(object: &'j Json, steps: &[Step]) -> Option<&'j Json> {
     steps.iter().try_fold(object, |value, step| match step {
         Step::Key(key) => value.get(key),
         Step::Index(index) => value.get(index),
+        Step::Item(_) | Step::Order(_) => None,
     })
 }
 
 /// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.
 pub fn steps(path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
     let mut rest = path;
-    while !rest.is_empty() {
-        let (step, after) = if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            (Some(Step::Key(after[..end].to_owned())), &after[end..])
-        } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
-            // `push_key` writes Rust's escapes, of which JSON has not all: the path ends at such a
-            // key.
-            let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
-            let key = texts.next().and_then(Result::ok);
-            (key.map(Step::Key), quoted.get(texts.byte_offset() + 1..).unwrap_or_default())
-        } else if let Some((index, after)) =
-            rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
-        {
-            (index.parse().ok().map(Step::Index), after)
-        } else {
-            (None, "")
-        };
-        let Some(step) = step else { break };
-        steps.push(step);
+    let next = || {
+        let (step, after) = first_step(path, rest).ok()?;
         rest = after;
+        Some(step)
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// Splits the rest of a path after its first step: `.key`, `[0]`, `["any text"]` or `[any text]`.
+///
+/// # Errors
+/// A message about the path.
+pub(super) fn first_step<'p>(path: &str, rest: &'p str) -> Result<(Step, &'p str), String> {
+    if let Some(quoted) = rest.strip_prefix('[').filter(|inside| inside.starts_with('"')) {
+        // `push_key` writes Rust's escapes, of which JSON has not all.
+        let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+        let text = texts.next().and_then(Result::ok);
+        let after = quoted.get(texts.byte_offset()..).and_then(|rest| rest.strip_prefix(']'));
+        return text.map(Step::Key).zip(after).ok_or_else(|| format!("`{rest}` has no `\"]`"));
     }
-    steps
+    if let Some(inside) = rest.strip_prefix('[') {
+        let (text, after) = inside.split_once(']').ok_or_else(|| format!("`{rest}` has no `]`"))?;
+        let index = text.parse().ok().filter(|index: &usize| index.to_string() == text);
+        return Ok((index.map_or_else(|| Step::Key(text.to_owned()), Step::Index), after));
+    }
+    let key =
+        rest.strip_prefix('.').ok_or_else(|| format!("expected `.` or `[` before `{rest}`"))?;
+    let (key, after) = key.split_at(key.find(['.', '[']).unwrap_or(key.len()));
+    match key {
+        // `.[item]` is the same as `[item]`.
+        "" if after.starts_with('[') => first_step(path, after),
+        "" => Err(format!("`{path}` has an empty segment")),
+        key => Ok((Step::Key(key.to_owned()), after)),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Patterns for objects and paths, for `--only`, `--ignore` and `[[ignore]]`.
 
-use super::Identity;
 use super::field_path::Path;
+use super::path::first_step;
+use super::{Identity, Step};
 use crate::file_pattern::{fits_stars, fitting};
 use std::fmt;
 
@@ -43,16 +44,19 @@ impl Pattern {
             _ => return Err(format!("`{object}` has more parts than KIND/NAMESPACE/NAME")),
         };
 
-        Ok(Pattern {
-            text: text.to_owned(),
-            object: object.map(str::to_owned),
-            path: segments(path)?,
-        })
+        let (mut segments, mut rest) = (Vec::new(), path);
+        while !rest.is_empty() {
+            let (step, after) = first_step(path, rest)?;
+            segments.push(step.label());
+            rest = after;
+        }
+        let (text, object) = (text.to_owned(), object.map(str::to_owned));
+        Ok(Pattern { text, object, path: segments })
     }
 
     /// Returns true if the pattern matches a path of an object.
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
-        let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
+        let labels: Vec<String> = path.steps().iter().map(Step::label).collect();
         // A path also matches everything below it.
         self.matches_object(id) && fitting(&self.path, &labels, fits_stars).contains(&true)
     }
@@ -68,37 +72,6 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// Returns the segments of a path: `.key`, `[item]`, `["any text"]`.
-fn segments(path: &str) -> Result<Vec<String>, String> {
-    let mut found = Vec::new();
-    let mut rest = path;
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix("[\"") {
-            let end = after.find("\"]").ok_or_else(|| format!("`{rest}` has no `\"]`"))?;
-            found.push(after[..end].to_owned());
-            rest = &after[end + 2..];
-        } else if let Some(after) = rest.strip_prefix('[') {
-            let end = after.find(']').ok_or_else(|| format!("`{rest}` has no `]`"))?;
-            found.push(after[..end].to_owned());
-            rest = &after[end + 1..];
-        } else if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            // `.[item]` is the same as `[item]`.
-            if end == 0 && !after.starts_with('[') {
-                return Err(format!("`{path}` has an empty segment"));
-            }
-            if end > 0 {
-                found.push(after[..end].to_owned());
-            }
-            rest = &after[end..];
-        } else {
-            return Err(format!("expected `.` or `[` before `{rest}`"));
-        }
-    }
-
-    Ok(found)
 }
 
 /// A pattern for changes to ignore.

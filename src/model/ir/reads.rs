@@ -1,6 +1,6 @@
 //! The values that objects use.
 
-use super::{Condition, Expr, Object, Part, ValuesPath};
+use super::{Expr, Object, Part, ValuesPath};
 use std::collections::HashSet;
 
 /// The paths of the values that objects use.
@@ -15,9 +15,9 @@ impl<'a> ReadPaths<'a> {
     pub fn of(objects: impl IntoIterator<Item = &'a Object>) -> Self {
         let mut paths = ReadPaths(HashSet::new());
         for object in objects {
-            if let Some(condition) = &object.when {
-                paths.add_condition(condition);
-            }
+            let mut of_condition = Vec::new();
+            object.when.iter().for_each(|condition| condition.paths(&mut of_condition));
+            paths.0.extend(of_condition.into_iter().map(ValuesPath::segments));
             object.expressions().into_iter().for_each(|expr| paths.add_expression(expr));
         }
         paths
@@ -27,23 +27,6 @@ impl<'a> ReadPaths<'a> {
     /// it.
     pub fn contains(&self, path: &ValuesPath) -> bool {
         self.0.contains(path.segments())
-    }
-
-    fn add_condition(&mut self, condition: &'a Condition) {
-        match condition {
-            Condition::Set(path) | Condition::Unset(path) => {
-                self.0.insert(path.segments());
-            }
-            Condition::Differ(strings) => {
-                strings.iter().for_each(|string| self.add_expression(string));
-            }
-            Condition::Missing(object) => {
-                object.namespace.iter().for_each(|namespace| self.add_expression(namespace));
-            }
-            Condition::Any(conditions) | Condition::All(conditions) => {
-                conditions.iter().for_each(|condition| self.add_condition(condition));
-            }
-        }
     }
 
     fn add_expression(&mut self, expr: &'a Expr) {

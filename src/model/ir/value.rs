@@ -166,7 +166,7 @@ impl Value {
     }
 
     /// Returns true if the value contains a condition, or such an expression.
-    pub(super) fn has(&self, wanted: fn(&Expr) -> bool) -> bool {
+    pub fn has(&self, wanted: fn(&Expr) -> bool) -> bool {
         match self {
             Value::Expr(expr) => wanted(expr),
             Value::When(_) => true,

@@ -52,19 +52,9 @@ pub fn distinct<T>(items: &[T], candidates: &[&dyn Fn(&T) -> String]) -> Vec<Str
         }
     }
 
-    // Items with the same candidates are numbered.
-    let mut taken: Vec<String> = found.iter().flatten().cloned().collect();
-    found
-        .into_iter()
-        .map(|text| {
-            text.unwrap_or_else(|| {
-                let free = |number: &usize| !taken.contains(&format!("{number}"));
-                let number = (1..).find(free).unwrap_or_default().to_string();
-                taken.push(number.clone());
-                number
-            })
-        })
-        .collect()
+    // Only those with the same candidates as another item have none; no name ends in a dash.
+    let numbered = found.into_iter().zip(1..);
+    numbered.map(|(text, number)| text.unwrap_or_else(|| format!("{number}-"))).collect()
 }
 
 fn with_dashes(name: &str) -> String {
@@ -149,6 +139,6 @@ mod tests {
         assert_eq!(keys(&["a.b", "a-b", "a.c"], ""), ["a.b", "a-b", "a-c"]);
         assert_eq!(keys(&["a", "a"], ""), ["a", "a"]);
         let same = distinct(&["x", "x"], &[&|name: &&str| (*name).to_owned()]);
-        assert_eq!(same, ["1", "2"]);
+        assert_eq!(same, ["1-", "2-"]);
     }
 }

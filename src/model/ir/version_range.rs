@@ -1,7 +1,7 @@
 //! Ranges of versions as OLM writes them.
 
 use semver::Version;
-use std::cmp::Ordering;
+use std::cmp::Ordering::{self, Equal, Greater, Less};
 
 /// A range such as `>=1.0.0 <2.0.0 || 3.x`: comparisons joined by spaces must all hold, groups
 /// joined by `||` are alternatives. Pre-releases are versions like any other, and build metadata
@@ -11,18 +11,11 @@ use std::cmp::Ordering;
 /// dependencies with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionRange {
-    alternatives: Vec<Vec<(Operator, Version)>>,
+    alternatives: Vec<Vec<Comparison>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Less,
-    LessOrEqual,
-    Equal,
-    NotEqual,
-    GreaterOrEqual,
-    Greater,
-}
+/// The orders that a version may have to another one.
+type Comparison = (&'static [Ordering], Version);
 
 /// Comparisons that a range may have.
 const MOST_COMPARISONS: usize = 100;
@@ -63,65 +56,44 @@ impl VersionRange {
 
     /// Returns true if `version` is in the range.
     pub fn contains(&self, version: &Version) -> bool {
-        let holds = |(operator, bound): &(Operator, Version)| {
-            // `Ord` of the crate compares build metadata as well, which have no order (semver.org,
-            // 10).
-            let order = version.cmp_precedence(bound);
-            match operator {
-                Operator::Less => order == Ordering::Less,
-                Operator::LessOrEqual => order != Ordering::Greater,
-                Operator::Equal => order == Ordering::Equal,
-                Operator::NotEqual => order != Ordering::Equal,
-                Operator::GreaterOrEqual => order != Ordering::Less,
-                Operator::Greater => order == Ordering::Greater,
-            }
-        };
+        // `Ord` of the crate compares build metadata as well, which have no order (semver.org, 10).
+        let holds = |(orders, bound): &Comparison| orders.contains(&version.cmp_precedence(bound));
         self.alternatives.iter().any(|comparisons| comparisons.iter().all(holds))
     }
 }
 
 /// Adds the comparison with a version, or with all versions matched by `1.x` or `1.2.x`.
-fn compare(
-    operator: &str,
-    version: &str,
-    into: &mut Vec<(Operator, Version)>,
-) -> Result<(), String> {
-    let plain = match operator {
-        "" | "=" | "==" => Operator::Equal,
-        "!" | "!=" => Operator::NotEqual,
-        "<" => Operator::Less,
-        "<=" => Operator::LessOrEqual,
-        ">" => Operator::Greater,
-        ">=" => Operator::GreaterOrEqual,
-        other => return Err(format!("`{other}` is not a comparison")),
-    };
-
+fn compare(operator: &str, version: &str, into: &mut Vec<Comparison>) -> Result<(), String> {
     // blang/semver takes any `x` for a wildcard, also that of `1.0.0-next`; here it must be a whole
     // part.
-    if !version.split('.').any(|part| part == "x") {
-        let version = Version::parse(version)
-            .map_err(|error| format!("`{}`: {error}", version.escape_debug()))?;
-        into.push((plain, version));
-        return Ok(());
-    }
+    let (first, next) = match version.split('.').any(|part| part == "x") {
+        true => wildcard(version)
+            .map(|(first, next)| (first, Some(next)))
+            .ok_or_else(|| format!("`{}` is not a version", version.escape_debug()))?,
+        false => match Version::parse(version) {
+            Ok(version) => (version, None),
+            Err(error) => return Err(format!("`{}`: {error}", version.escape_debug())),
+        },
+    };
 
-    let (first, next) = wildcard(version)
-        .ok_or_else(|| format!("`{}` is not a version", version.escape_debug()))?;
-    match plain {
-        Operator::Less => into.push((Operator::Less, first)),
-        Operator::LessOrEqual => into.push((Operator::Less, next)),
-        Operator::Greater => into.push((Operator::GreaterOrEqual, next)),
-        Operator::GreaterOrEqual => into.push((Operator::GreaterOrEqual, first)),
-        Operator::Equal => {
-            into.push((Operator::GreaterOrEqual, first));
-            into.push((Operator::Less, next));
+    let comparison: Comparison = match (operator, next) {
+        ("" | "=" | "==", None) => (&[Equal], first),
+        ("" | "=" | "==", Some(next)) => {
+            into.push((&[Greater, Equal], first));
+            (&[Less], next)
         }
-        Operator::NotEqual => {
-            // blang/semver makes `<1.2.0 >=1.3.0` of `!=1.2.x`, which no version fulfills.
-            return Err("`!=` cannot be used with `x`".to_owned());
-        }
-    }
-
+        ("!" | "!=", None) => (&[Less, Greater], first),
+        // blang/semver makes `<1.2.0 >=1.3.0` of `!=1.2.x`, which no version fulfills.
+        ("!" | "!=", Some(_)) => return Err("`!=` cannot be used with `x`".to_owned()),
+        ("<", _) => (&[Less], first),
+        ("<=", None) => (&[Less, Equal], first),
+        ("<=", Some(next)) => (&[Less], next),
+        (">", None) => (&[Greater], first),
+        (">", Some(next)) => (&[Greater, Equal], next),
+        (">=", _) => (&[Greater, Equal], first),
+        (other, _) => return Err(format!("`{other}` is not a comparison")),
+    };
+    into.push(comparison);
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Anchors and aliases, with a limit for the repeated values.
 
 use super::{Builder, Problem};
-use crate::ir::Value;
-use crate::scalar::Scalar;
+use crate::ir::{Number, Value};
+use crate::scalar;
 use crate::{Cause, Error, MAX_DEPTH, Mark};
 
 /// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
@@ -10,9 +10,8 @@ use crate::{Cause, Error, MAX_DEPTH, Mark};
 // in bytes does not depend on the rest of the file.
 const MAX_COPIED: usize = 32 << 20;
 
-/// A value that aliases can repeat, and the cost of it. A list or map is a [`Scalar::Value`] as well,
-/// because only other scalars mean something else as a key.
-pub(super) type Anchored = (Scalar, Size);
+/// A value that aliases can repeat, and the cost of it.
+pub(super) type Anchored = (Value, Size);
 
 /// The cost of copying a value.
 #[derive(Clone, Copy)]
@@ -27,13 +26,6 @@ pub(super) struct Size {
 const EACH: usize = 64;
 
 impl Size {
-    fn of_scalar(scalar: &Scalar) -> Size {
-        match scalar {
-            Scalar::Value(value) => Size::of(value),
-            Scalar::Merge | Scalar::NotJson(_) => Size::of(&Value::Null),
-        }
-    }
-
     fn of(value: &Value) -> Size {
         let scalar = |text: &str| Size { bytes: text.len() + EACH, depth: 0 };
         let around = |size: Size, child: Size| Size {
@@ -59,10 +51,10 @@ impl Builder<'_> {
     pub(super) fn anchor(
         &mut self,
         anchor: usize,
-        value: Scalar,
+        value: Value,
         mark: Mark,
     ) -> Result<(), Box<Problem>> {
-        let size = Size::of_scalar(&value);
+        let size = Size::of(&value);
         // The anchor keeps a copy: anchors inside of each other would grow quadratically without an
         // alias.
         self.copy(size, mark)?;
@@ -77,7 +69,7 @@ impl Builder<'_> {
             return Err(self.problem(mark, message.to_owned(), Cause::Syntax));
         };
         // go-yaml merges a list of maps, but not an alias of one (`decoder.merge`).
-        if matches!(value, Scalar::Value(Value::Seq(_))) && self.expects_merged() {
+        if matches!(value, Value::Seq(_)) && self.expects_merged() {
             return Err(self.merges_no_map(mark));
         }
         // Aliases of aliases grow exponentially ("billion laughs"): what they copy is counted.
@@ -86,8 +78,11 @@ impl Builder<'_> {
             let Error { message, cause, .. } = Error::too_deep(mark);
             return Err(self.problem(mark, message.into(), cause));
         }
-        let written = if let Scalar::NotJson(text) = value { text } else { "" };
-        self.place_scalar(value, written, mark)
+        let written = match &value {
+            Value::Number(Number::Float(float)) => scalar::float_key(*float),
+            _ => String::new(),
+        };
+        self.place_scalar(value, &written, mark)
     }
 
     /// Accounts for a copy that anchors and aliases make.

@@ -1,14 +1,13 @@
 //! Merge keys: `<<` inserts the entries of another map, or of several.
 
-use super::{Builder, Frame, Name, Problem};
+use super::{Builder, Frame, Problem};
 use crate::ir::Value;
 use crate::{Cause, Mark, Style};
 
 impl Builder<'_> {
     /// Returns true if the value of a `<<` is expected next.
     pub(super) fn expects_merged(&self) -> bool {
-        let Some(Frame::Map { key: Some(key), .. }) = self.stack.last() else { return false };
-        matches!(key.name, Name::Merge)
+        matches!(self.stack.last(), Some(Frame::Map { key: Some((None, _)), .. }))
     }
 
     pub(super) fn merges_no_map(&self, mark: Mark) -> Box<Problem> {

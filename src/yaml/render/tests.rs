@@ -92,54 +92,53 @@ fn conditions() {
 }
 
 #[test]
-fn what_is_not_ours_is_an_error_with_its_place() {
-    for (template, offset, message) in [
-        ("ab{{ range .Values.a }}", 5, "unknown function `range`"),
-        ("{{ if .Values.on }}", 0, "`if` without `end`"),
-        ("a{{ end }}", 1, "stray `end`"),
-        ("a{{ else }}", 1, "stray `else`"),
-        ("{{if .Values.on}}{{else}}{{else}}{{end}}", 25, "stray `else`"),
-        ("{{ .Chart.Name }}", 3, "unknown field `.Chart.Name`"),
-        ("{{ . }}", 4, "expected a name after `.`"),
-        ("{{ .Values.a . }}", 13, "expected the end of the action"),
-        ("{{ \"x", 3, "a string without an end"),
-        ("{{ \"x\ny\" }}", 3, "a string without an end"),
-        ("{{ \"\\q\" }}", 4, "unknown escape in a string"),
-        ("{{", 2, "expected a value or function"),
-        ("{{ }}", 3, "expected a value or function"),
-        ("{{ .Values.a.b ", 15, "expected the end of the action"),
-        ("{{ .Values.a.b | }}", 17, "expected a value or function"),
-        ("{{ .Values.a.b | 5 }}", 17, "expected a function after `|`"),
-        ("{{ (.Values.a.b }}", 16, "expected `)`"),
-        ("{{ .Values.a.b-}}", 14, "expected the end of the action"),
-        ("{{ .Values.a }}", 0, "a list or map needs `toYaml` or `toJson`"),
-        ("{{ .Values.a.b | b64enc }}", 17, "`b64enc` cannot take these arguments"),
-        ("{{ toYaml }}", 3, "`toYaml` cannot take these arguments"),
-        ("{{ nindent 99999999999 \"\" }}", 3, "`nindent` cannot take these arguments"),
-        ("{{/* comment */}}", 2, "expected a value or function"),
-        ("{{ é }}", 3, "expected a value or function"),
-        ("{{ $a }}", 3, "unknown variable `$a`"),
-        ("{{ $.Values }}", 4, "expected the end of the action"),
-        ("{{ with .Values.a }}{{ .b }}{{ end }}", 23, "`with` has no fields"),
-        ("{{ with .Values.on }}", 0, "`if` without `end`"),
-        ("{{ with .Values.on }}{{ ._b }}{{ end }}", 24, "`with` has no fields"),
-        ("{{ 1x }}", 3, "expected an integer"),
-        ("{{ 99999999999999999999 }}", 3, "expected an integer"),
-        ("{{ $ a }}", 5, "expected the end of the action"),
-        ("{{ .Values. }}", 11, "expected a name after `.`"),
-        ("{{ .Values.}}", 11, "expected a name after `.`"),
-        ("{{ .Values. a }}", 11, "expected a name after `.`"),
-        ("{{ ne 1 }}", 3, "`ne` cannot take these arguments"),
-        ("{{ list 1 2 3 4 5 }}", 3, "`list` cannot take these arguments"),
-        ("{{ list .Values.a }}", 3, "`list` cannot take these arguments"),
-        ("{{ list .Values.a.list }}", 3, "`list` cannot take these arguments"),
-        ("{{ nindent 10001 \"\" }}", 3, "`nindent` cannot take these arguments"),
-        ("{{ printf \"%s\" }}", 3, "`printf` cannot take these arguments"),
-        ("{{ printf \"%d\" 1 }}", 3, "`printf` cannot take these arguments"),
-        ("{{ printf \"\" 1 }}", 3, "`printf` cannot take these arguments"),
+fn what_is_not_ours_is_an_error() {
+    for template in [
+        "ab{{ range .Values.a }}",
+        "{{ if .Values.on }}",
+        "a{{ end }}",
+        "a{{ else }}",
+        "{{if .Values.on}}{{else}}{{else}}{{end}}",
+        "{{ .Chart.Name }}",
+        "{{ . }}",
+        "{{ .Values.a . }}",
+        "{{ \"x",
+        "{{ \"x\ny\" }}",
+        "{{ \"\\q\" }}",
+        "{{",
+        "{{ }}",
+        "{{ .Values.a.b ",
+        "{{ .Values.a.b | }}",
+        "{{ .Values.a.b | 5 }}",
+        "{{ (.Values.a.b }}",
+        "{{ .Values.a.b-}}",
+        "{{ .Values.a }}",
+        "{{ .Values.a.b | b64enc }}",
+        "{{ toYaml }}",
+        "{{ nindent 99999999999 \"\" }}",
+        "{{/* comment */}}",
+        "{{ é }}",
+        "{{ $a }}",
+        "{{ $.Values }}",
+        "{{ with .Values.a }}{{ .b }}{{ end }}",
+        "{{ with .Values.on }}",
+        "{{ with .Values.on }}{{ ._b }}{{ end }}",
+        "{{ 1x }}",
+        "{{ 99999999999999999999 }}",
+        "{{ $ a }}",
+        "{{ .Values. }}",
+        "{{ .Values.}}",
+        "{{ .Values. a }}",
+        "{{ ne 1 }}",
+        "{{ list 1 2 3 4 5 }}",
+        "{{ list .Values.a }}",
+        "{{ list .Values.a.list }}",
+        "{{ nindent 10001 \"\" }}",
+        "{{ printf \"%s\" }}",
+        "{{ printf \"%d\" 1 }}",
+        "{{ printf \"\" 1 }}",
     ] {
-        let expected = RenderError { offset, message: message.to_owned() };
-        assert_eq!(rendered(template), Err(expected), "{template}");
+        assert_eq!(rendered(template), Err(RenderError), "{template}");
     }
 }
 
@@ -152,32 +151,31 @@ fn texts_are_limited() {
         let mut bytes = 0;
         render(template, &Release { namespace: "ns", values: &values }, |part| bytes += part.len())
             .map(|()| bytes)
-            .map_err(|error| (error.offset, error.message))
     };
-    let too_much = |offset| Err((offset, "the template makes too much text".to_owned()));
 
     // Text, values, what functions return, and what variables copy.
     assert_eq!(result(&"x".repeat(RENDERED_BYTES), 0), Ok(RENDERED_BYTES));
-    assert_eq!(result(&"x".repeat(RENDERED_BYTES + 1), 0), too_much(RENDERED_BYTES + 1));
+    assert_eq!(result(&"x".repeat(RENDERED_BYTES + 1), 0), Err(RenderError));
     assert_eq!(result("{{ .Values.text }}", RENDERED_BYTES), Ok(RENDERED_BYTES));
-    assert_eq!(result("{{ .Values.text }}", RENDERED_BYTES + 1), too_much(0));
+    assert_eq!(result("{{ .Values.text }}", RENDERED_BYTES + 1), Err(RenderError));
     assert_eq!(result("{{ if quote .Values.text }}a{{ end }}", RENDERED_BYTES - 3), Ok(1));
-    assert_eq!(result("{{ if quote .Values.text }}a{{ end }}", RENDERED_BYTES - 1), too_much(6));
+    assert_eq!(
+        result("{{ if quote .Values.text }}a{{ end }}", RENDERED_BYTES - 1),
+        Err(RenderError)
+    );
     let copied = "{{ $a := quote .Values.text }}{{ if $a }}a{{ end }}";
     assert_eq!(result(copied, HALF - 3), Ok(1));
-    assert_eq!(result(copied, HALF - 1), too_much(38));
+    assert_eq!(result(copied, HALF - 1), Err(RenderError));
 
     assert_eq!(result("{{ nindent 10000 \"\" }}", 0), Ok(10_001));
     let indented = "{{ if nindent 9999 .Values.lines }}a{{ end }}";
     assert_eq!(result(indented, 3_354), Ok(1));
-    let unfit = "`nindent` cannot take these arguments".to_owned();
-    assert_eq!(result(indented, 3_355), Err((6, unfit)));
+    assert_eq!(result(indented, 3_355), Err(RenderError));
 
     let nested = |deep| format!("{{{{ {}1{} }}}}", "(".repeat(deep), ")".repeat(deep));
     assert_eq!(rendered(&nested(200)).as_deref(), Ok("1"));
-    let error = RenderError { offset: 203, message: "parentheses too deep".to_owned() };
-    assert_eq!(rendered(&nested(201)), Err(error.clone()));
-    assert_eq!(rendered(&format!("{{{{ {}", "(".repeat(100_000))), Err(error));
+    assert_eq!(rendered(&nested(201)), Err(RenderError));
+    assert_eq!(rendered(&format!("{{{{ {}", "(".repeat(100_000))), Err(RenderError));
     let beside = format!("{{{{ and {} }}}}", "(1) ".repeat(300));
     assert_eq!(rendered(&beside).as_deref(), Ok("1"));
 }
@@ -193,16 +191,13 @@ fn notes_are_rendered_strictly() {
         ("{{ index .Values \"a\" \"c\" }}{{ index .Values \"missing\" }}", Ok("d")),
         ("{{ $a := .Values.a }}{{ $a.c }}{{ $a.missing }}", Ok("d")),
         ("{{ if .Values.off }}{{ .Values.missing.b }}{{ end }}", Ok("")),
-        ("{{ .Values.a.b.c }}", Err("")),
-        ("{{ .Values.missing.b }}", Err("")),
-        ("{{ index .Values \"missing\" \"b\" }}", Err("")),
-        ("{{ $a := .Values.missing }}{{ $a.b }}", Err("")),
-        ("{{ .Chart.Other }}", Err("byte 3 of the template: unknown field `.Chart.Other`")),
+        ("{{ .Values.a.b.c }}", Err(RenderError)),
+        ("{{ .Values.missing.b }}", Err(RenderError)),
+        ("{{ index .Values \"missing\" \"b\" }}", Err(RenderError)),
+        ("{{ $a := .Values.missing }}{{ $a.b }}", Err(RenderError)),
+        ("{{ .Chart.Other }}", Err(RenderError)),
     ] {
         let rendered = render_strictly(template, &release, ["widgets", "1.2.3"]);
-        let rendered = rendered.map_err(|error| error.to_string());
-        let missing = "byte 0 of the template: it reads a value in a map that is missing";
-        let expected = expected.map_err(|error| if error.is_empty() { missing } else { error });
-        assert_eq!(rendered.as_deref().map_err(String::as_str), expected, "{template}");
+        assert_eq!(rendered.as_deref(), expected.as_ref().map(|text| *text), "{template}");
     }
 }

@@ -4,34 +4,21 @@ use super::{MAX_KEY, Scanner, TokenKind, blanks, column};
 use crate::{Cause, Error, Mark};
 use std::borrow::Cow;
 
-/// The rest of a line after a scalar.
-enum Follows {
-    /// The `:` of a key, at this offset.
-    Colon(usize),
-    /// The end of the line.
-    EndOfLine,
-}
-
 impl<'t> Scanner<'t> {
     pub(super) fn fetch_plain(&mut self) -> Result<(), Error> {
         // Nearly all lines of a manifest are `key: value` or `- value`. This short cut makes the
         // same tokens as the general way below.
         if self.flow == 0
-            && let Some((end, follows)) = self.find_end_in_line()
+            && let Some((end, colon)) = self.find_end_in_line()
         {
-            match follows {
-                Follows::Colon(colon) => {
-                    // Bytes are no fewer than characters; a longer key goes the general way, which
-                    // counts.
-                    if self.simple_key_allowed && colon - self.pos <= MAX_KEY {
-                        return self.fetch_plain_key(end, colon);
-                    }
+            if let Some(colon) = colon {
+                // Bytes are no fewer than characters; a longer key goes the general way, which
+                // counts.
+                if self.simple_key_allowed && colon - self.pos <= MAX_KEY {
+                    return self.fetch_plain_key(end, colon);
                 }
-                Follows::EndOfLine => {
-                    if let Some(next) = self.line_after(end) {
-                        return self.fetch_plain_line(end, next);
-                    }
-                }
+            } else if let Some(next) = self.line_after(end) {
+                return self.fetch_plain_line(end, next);
             }
         }
         let mark = self.begin_scalar()?;
@@ -40,10 +27,10 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Finds the end of a scalar in its line, without trailing blanks, and the rest of the line.
+    /// Finds the end of a scalar in its line, without trailing blanks, and the `:` if it is a key.
     /// Returns `None` for lines that need the general method: with a comment, with a line break
     /// other than `\n`, or at the end of the text.
-    fn find_end_in_line(&self) -> Option<(usize, Follows)> {
+    fn find_end_in_line(&self) -> Option<(usize, Option<usize>)> {
         if self.is_document_indicator() {
             return None;
         }
@@ -59,15 +46,13 @@ impl<'t> Scanner<'t> {
             b':' => is_blank(*stop + 1),
             _ => *stop == 0 || is_blank(*stop - 1),
         });
-        let follows = match stop {
-            None => Follows::EndOfLine,
-            Some(stop) if line[stop] == b':' => Follows::Colon(self.pos + stop),
-            // A comment.
-            Some(_) => return None,
-        };
+        // A comment.
+        if stop.is_some_and(|stop| line[stop] == b'#') {
+            return None;
+        }
         let content = &line[..stop.unwrap_or(line.len())];
         let end = content.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? + 1;
-        Some((self.pos + end, follows))
+        Some((self.pos + end, stop.map(|stop| self.pos + stop)))
     }
 
     /// Returns the first token's position in the next line, if that line cannot continue the scalar
@@ -120,7 +105,7 @@ impl<'t> Scanner<'t> {
         // Lines that were joined, then the part of the current line.
         let mut joined: Option<String> = None;
         let mut part = self.pos..self.pos;
-        let mut breaks = Breaks::default();
+        let mut breaks = String::new();
         loop {
             if self.is_document_indicator() || self.byte(self.pos) == b'#' {
                 break;
@@ -133,7 +118,8 @@ impl<'t> Scanner<'t> {
                 } else {
                     let text = joined.get_or_insert_default();
                     text.push_str(&self.text[part]);
-                    breaks.fold_into(text);
+                    fold_into(text, &breaks);
+                    breaks.clear();
                     part = word..self.pos;
                 }
             }
@@ -150,7 +136,7 @@ impl<'t> Scanner<'t> {
                     }
                     self.pos += 1;
                 } else if let Some(text) = self.skip_break() {
-                    breaks.push(text);
+                    breaks.push_str(text);
                 } else {
                     break;
                 }
@@ -205,33 +191,11 @@ const MAY_END: [bool; 256] = {
     table
 };
 
-/// Line breaks between two parts of a scalar.
-#[derive(Default)]
-pub(super) struct Breaks {
-    first: Option<&'static str>,
-    others: String,
-}
-
-impl Breaks {
-    pub(super) fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
-    pub(super) fn push(&mut self, text: &'static str) {
-        match self.first {
-            None => self.first = Some(text),
-            Some(_) => self.others.push_str(text),
-        }
-    }
-
-    /// Folds line breaks: a single one becomes a space; of several, the first is removed.
-    pub(super) fn fold_into(&mut self, text: &mut String) {
-        match self.first.take() {
-            Some("\n") if self.others.is_empty() => text.push(' '),
-            Some("\n") | None => {}
-            Some(separator) => text.push_str(separator),
-        }
-        text.push_str(&self.others);
-        self.others.clear();
+/// Folds the line breaks between two parts of a scalar: a single one becomes a space; of several, the
+/// first is removed.
+pub(super) fn fold_into(text: &mut String, breaks: &str) {
+    match breaks {
+        "\n" => text.push(' '),
+        _ => text.push_str(breaks.strip_prefix('\n').unwrap_or(breaks)),
     }
 }

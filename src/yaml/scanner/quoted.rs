@@ -1,6 +1,6 @@
 //! Scalars in quotes.
 
-use super::plain::Breaks;
+use super::plain::fold_into;
 use super::{Scanner, TokenKind};
 use crate::scalar::hexadecimal;
 use crate::{Error, Mark};
@@ -50,7 +50,6 @@ impl<'t> Scanner<'t> {
                 return Err(Error::new("unclosed quoted string", start));
             }
 
-            let mut breaks = Breaks::default();
             let continues = self.scan_word(quote, start, &mut text)?;
             if self.byte(self.pos) == quote {
                 self.pos += 1;
@@ -65,18 +64,22 @@ impl<'t> Scanner<'t> {
                 text.push_str(&self.text[blanks..self.pos]);
                 continue;
             }
-            let mut others = String::new();
+            let mut breaks = String::new();
             loop {
                 if self.is_blank(self.pos) {
                     self.pos += 1;
                 } else if let Some(found) = self.skip_break() {
-                    if continues { others.push_str(found) } else { breaks.push(found) }
+                    breaks.push_str(found);
                 } else {
                     break;
                 }
             }
-            breaks.fold_into(&mut text);
-            text.push_str(&others);
+            // The escaped line break is gone, so those after it are not folded.
+            if continues {
+                text.push_str(&breaks);
+            } else {
+                fold_into(&mut text, &breaks);
+            }
         }
     }
 

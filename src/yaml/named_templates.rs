@@ -1,11 +1,51 @@
-//! The check that no chart replaces CRDs of a newer version.
+//! The named templates of charts, and their calls.
 
 use super::expression::{Scope, quoted};
 use super::write;
-use crate::ir::{CRD_REPLACES, CRD_VERSION, Object, Value, ValuesPath};
+use crate::ir::{
+    CRD_REPLACES, CRD_VERSION, CertificatePiece, ImageReference, Object, Value, ValuesPath,
+};
 
-/// Name of the named template.
-pub(super) const NAME: &str = "bundle2chart.crd-version";
+/// Name of the template of image references.
+pub(super) const IMAGE: &str = "bundle2chart.image";
+
+/// A file of a chart that defines the template of [`crate::ir::Part::Image`]. Its argument is a
+/// list: the root context, the key in the value `images`, and the default reference.
+///
+/// [`ImageReference::split`] has the rule for references without a registry.
+pub const IMAGE_TEMPLATE: &str = include_str!("templates/image.tpl");
+
+/// Returns a call of the template.
+pub(super) fn image(image: &ImageReference) -> String {
+    let [name, key, reference] = [IMAGE, image.key(), &image.reference].map(quoted);
+    format!("include {name} (list $ {key} {reference})")
+}
+
+/// Name of the template of certificates that Helm generates.
+pub(super) const CERTIFICATE: &str = "bundle2chart.certificate";
+
+/// The template file that defines the template of [`crate::ir::Expr::Certificate`]. Its argument is
+/// a list: the root context, the Service, the Secret, and the key.
+///
+/// The Secret of an earlier installation is kept, so that an upgrade changes nothing; Helm can look
+/// it up only with cluster access. The generated certificate is stored in the root context, which
+/// all templates of a chart share during one render, so that it is the same everywhere.
+pub const CERTIFICATE_TEMPLATE: &str = include_str!("templates/certificate.tpl");
+
+/// The same template with the placeholders of [`crate::ir::certificate_placeholder`], to compare charts
+/// that Helm renders.
+pub const CERTIFICATE_PLACEHOLDER_TEMPLATE: &str =
+    include_str!("templates/certificate_placeholder.tpl");
+
+/// Returns a call of the template.
+pub(super) fn certificate(piece: &CertificatePiece) -> String {
+    let CertificatePiece { service, secret, field } = piece;
+    let [name, service, secret, field] = [CERTIFICATE, service, secret, field.as_str()].map(quoted);
+    format!("include {name} (list $ {service} {secret} {field})")
+}
+
+/// Name of the template that checks that no chart replaces CRDs of a newer version.
+pub(super) const CRD_CHECK: &str = "bundle2chart.crd-version";
 
 /// A file of a chart that defines the template by which CRDs are checked. Its argument is a list:
 /// the CRD, its version in the chart, and true if it may replace a newer one.
@@ -30,7 +70,7 @@ pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
         None => scope.values(allowed),
     };
     let arguments = format!("{name} {version} {allowed}");
-    template(format!("{{{{- include {} (list {arguments}) -}}}}\n", quoted(NAME)))
+    template(format!("{{{{- include {} (list {arguments}) -}}}}\n", quoted(CRD_CHECK)))
 }
 
 #[cfg(test)]
