@@ -17,6 +17,7 @@ mod outdated;
 mod output;
 mod package;
 mod push;
+mod remove;
 mod repository;
 mod vendor;
 mod verify;
@@ -175,7 +176,7 @@ enum Command {
     /// Add what OLM or a hand-made chart installs today to bundles.toml.
     Migrate(migrate::Migrate),
     /// Remove a bundle from bundles.toml.
-    Remove(add::Remove),
+    Remove(remove::Remove),
     /// Resolve tags to digests and write bundles.lock.
     Lock(lock::LockCommand),
     /// Show which locked bundles have newer versions.

@@ -156,15 +156,17 @@ mod tests {
         use std::path::Path;
         use std::sync::Arc;
 
-        let accepts = |key: &str, value: &str| {
-            let pattern =
-                super::super::BundleConfig::table().key(key).and_then(|key| match key.kind {
-                    Kind::String(pattern) => pattern,
-                    Kind::StringOrFalse(pattern) => Some(pattern),
-                    _ => None,
-                });
+        let matches = |table: &Table, key: &str, value: &str| {
+            let pattern = table.key(key).and_then(|key| match key.kind {
+                Kind::String(pattern) => pattern,
+                Kind::StringOrFalse(pattern) => Some(pattern),
+                _ => None,
+            });
             // These regular expressions are close enough to those of ECMA 262.
-            let by_schema = regex::Regex::new(pattern.unwrap()).unwrap().is_match(value);
+            regex::Regex::new(pattern.unwrap()).unwrap().is_match(value)
+        };
+        let accepts = |key: &str, value: &str| {
+            let by_schema = matches(super::super::BundleConfig::table(), key, value);
             let name = if key == "name" { value } else { "a" };
             let source = if key == "image" { "" } else { "path = 'a'\n" };
             let other = if key == "name" { String::new() } else { format!("{key} = '{value}'\n") };
@@ -189,5 +191,8 @@ mod tests {
         assert!(accepts("chart-version", "1.2.3-rc.1") && !accepts("chart-version", "v1.2.3"));
         assert!(!accepts("chart-version", "1.2") && !accepts("chart-version", "01.2.3"));
         assert!(accepts("image", "quay.io/a/b@sha256:0") && !accepts("image", "/a"));
+        // The reader's limit is that of labels (`config/tables/switch`).
+        let is_switch = |name: &str| matches(super::super::Switch::table(), "name", name);
+        assert!(is_switch(&"a".repeat(63)) && !is_switch(&"a".repeat(64)));
     }
 }

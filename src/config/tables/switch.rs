@@ -1,5 +1,6 @@
 //! `[[bundle.switch]]` and `[[chart.switch]]`: custom resources that change later.
 
+use super::super::forms::NAMESPACE;
 use super::ready::StepGate;
 use super::*;
 use crate::ir::{ValuesPath, label_fault};
@@ -29,7 +30,7 @@ impl Switch {
 pub struct OwnName;
 
 impl Rule for OwnName {
-    const PATTERN: Option<&'static str> = Name::PATTERN;
+    const PATTERN: Option<&'static str> = Some(NAMESPACE);
 
     fn fault(_: &Key, text: &str) -> Option<(String, String)> {
         /// Longest name of a switch: that of a DNS-1123 label.

@@ -23,7 +23,7 @@ pub struct ReadValue<T> {
     pub unknown: Vec<Vec<Step>>,
     /// Values that their type reads, but does not allow.
     pub mismatches: Vec<ReadError>,
-    /// The names of the types of structs in it, by the address of their JSON.
+    /// The names of the types of structs in it, by the address of their JSON, until that is changed.
     pub types: HashMap<*const Json, &'static str>,
 }
 

@@ -199,7 +199,8 @@ impl Flags {
         let of_file: Vec<_> = of_file.collect();
         let words = keys.iter().flat_map(|(key, value)| match value {
             Json::Bool(true) => vec![format!("--{key}")],
-            // Off is left out (vLLM's FlexibleArgumentParser, SGLang's ConfigArgumentMerger).
+            // Off is left out (SGLang's ConfigArgumentMerger, vLLM's FlexibleArgumentParser before 0.28); rules
+            // of releases read it from `list`.
             Json::Bool(false) | Json::Null => Vec::new(),
             Json::Array(items) => {
                 [format!("--{key}")].into_iter().chain(items.iter().map(as_text)).collect()
