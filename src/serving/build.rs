@@ -230,10 +230,7 @@ impl Values<'_> {
                 // The template has these keys already, and a key twice in one map is no valid YAML.
                 schema["propertyNames"] = json!({"not": {"enum": names}});
             }
-            let mut entries = default.get(group).cloned().unwrap_or(json!({}));
-            if let Json::Object(entries) = &mut entries {
-                entries.retain(|name, _| !names.contains(&name.as_str()));
-            }
+            let entries = default.get(group).cloned().unwrap_or(json!({}));
             let without = match names.is_empty() {
                 true => "",
                 false => ", without accelerators, which follow from the topology",

@@ -176,6 +176,7 @@ fn complete(model: &mut ServingConfig, reader: &mut Reader<'_>, fields: &Fields<
     check_policy(model, reader);
     check_autoscaling(model, reader);
     check_adapters(model, reader);
+    check_resources(model, reader);
     if let Some(maas) = &model.maas {
         maas::check(reader, model, maas);
     }
@@ -207,6 +208,26 @@ fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         let message = "`keda` requires the URL of Prometheus";
         reader.found.error(Code::MissingKey, model.place("autoscaling"), message, hint);
+    }
+}
+
+/// Reports devices among the resources of engines: their number follows from the topology.
+fn check_resources(model: &ServingConfig, reader: &mut Reader<'_>) {
+    let own =
+        [("engine.resources", Some(&model.decode)), ("prefill.resources", model.prefill.as_ref())];
+    for (key, shape) in own.into_iter().filter(|(key, _)| model.written(key).is_some()) {
+        let resources = shape.and_then(|shape| shape.resources.as_ref());
+        let has = |name: &&str| {
+            let groups = resources.and_then(Json::as_object).into_iter().flatten();
+            groups.into_iter().any(|(_, group)| group.get(*name).is_some())
+        };
+        let accelerator = &model.accelerator;
+        let devices = [accelerator.resource, accelerator.rdma.map(|rdma| rdma.resource)];
+        for name in devices.into_iter().flatten().filter(has) {
+            let message = format!("`{key}` has `{name}`, whose number follows from the topology");
+            let hint = "remove it: `per-node` and `rdma-devices` of `accelerator` set the numbers for a pod";
+            reader.found.error(Code::InvalidValue, model.place(key), message, hint);
+        }
     }
 }
 

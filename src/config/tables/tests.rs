@@ -1370,6 +1370,9 @@ epp = { flags = { -v = 1, "a.b" = 1, c = {}, d = [1], e-1 = 2 } }
 
 objectives = { A = 1, a.b = 1, "a.b" = "1", c = 2147483647, d = 2147483648 }
 
+accelerator = { rdma = "efa" }
+prefill = { resources = { limits = { "nvidia.com/gpu" = 2, cpu = 1 }, requests = { "vpc.amazonaws.com/efa" = 1 } } }
+
 rewrites = [{ model = "a", targets = [] }, { model = "a", targets = [{ weight = 1 }] }, { targets = [{ model = "b" }] }]
 
 rewrites = [{ model = "a", targets = [{ model = "b", weight = 0 }] }, { model = "a", targets = [{ model = "b", weight = 1000001 }] }]
