@@ -389,7 +389,9 @@ impl Migration<'_> {
             return String::new();
         }
         // The identities are the same, and hand-made charts set it for cluster-scoped objects, too.
-        let (mut ours, theirs) = (without_namespace(ours), without_namespace(theirs));
+        // That of a pod template has no meaning for the API server.
+        let [mut ours, theirs] = [ours, theirs]
+            .map(|object| without(without_namespace(object), "/spec/template/metadata"));
         let own_secret = json!({"name": self.pull_secret});
         if let Some(secrets) = ours["imagePullSecrets"].as_array_mut() {
             secrets.retain(|secret| *secret != own_secret);
@@ -429,14 +431,15 @@ fn without_release_labels(object: &Json) -> Json {
     object
 }
 
-/// Returns [`without_release_labels`], without the namespace, and that of its pod template, which has no
-/// meaning for the API server.
+/// Returns [`without_release_labels`], without the namespace.
 pub(super) fn without_namespace(object: &Json) -> Json {
-    let mut object = without_release_labels(object);
-    for metadata in ["/metadata", "/spec/template/metadata"] {
-        if let Some(metadata) = object.pointer_mut(metadata).and_then(Json::as_object_mut) {
-            metadata.shift_remove("namespace");
-        }
+    without(without_release_labels(object), "/metadata")
+}
+
+/// Returns an object without the namespace in this metadata.
+fn without(mut object: Json, metadata: &str) -> Json {
+    if let Some(metadata) = object.pointer_mut(metadata).and_then(Json::as_object_mut) {
+        metadata.shift_remove("namespace");
     }
     object
 }
@@ -453,17 +456,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_and_their_pods_have_the_namespace_of_the_release() {
+    fn only_pods_that_are_compared_lose_their_namespace() {
         let template = json!({"metadata": {"namespace": "x", "labels": {"a": "b"}}});
         let object = json!({
             "metadata": {"name": "a", "namespace": "x"},
             "spec": {"namespace": "x", "template": template},
         });
-        let expected = json!({
-            "metadata": {"name": "a"},
-            "spec": {"namespace": "x", "template": {"metadata": {"labels": {"a": "b"}}}},
-        });
-        assert_eq!(without_namespace(&object), expected);
-        assert_eq!(without_namespace(&expected), expected);
+        // The template of an ApplicationSet, for example, means it.
+        let copied = without_namespace(&object);
+        assert_eq!(copied["spec"], object["spec"]);
+        assert_eq!(copied["metadata"], json!({"name": "a"}));
+        let compared = without(copied, "/spec/template/metadata");
+        let template = json!({"metadata": {"labels": {"a": "b"}}});
+        assert_eq!(compared["spec"], json!({"namespace": "x", "template": template}));
     }
 }

@@ -37,7 +37,14 @@ pub(super) fn read(
         let is_near = |entry: &DirEntry| position(&folders, &below(entry)) != Position::Outside;
         let walk = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
         for entry in walk.filter_entry(is_near) {
-            let entry = entry.map_err(|error| failed(shown, ".", &io::Error::from(error)))?;
+            let entry = entry.map_err(|error| {
+                let path = error.path().and_then(|path| path.strip_prefix(folder).ok());
+                let path = path.map_or_else(String::new, |path| path.display().to_string());
+                let error = error
+                    .into_io_error()
+                    .unwrap_or_else(|| io::Error::other("a symbolic link loop"));
+                failed(shown, &path, &error)
+            })?;
             let path = below(&entry);
             let added = add(&mut tree, &entry, &path, limits.kept_file_bytes);
             added.map_err(|error| failed(shown, &show(&path), &error))?;

@@ -1,7 +1,7 @@
 //! The objects of a catalog, read from the JSON text of one at a time.
 
 use crate::limits::{Limits, in_bytes};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -132,7 +132,7 @@ struct RawBundle<'a> {
     name: String,
     image: Option<String>,
     #[serde(borrow)]
-    properties: Option<Vec<Property<'a>>>,
+    properties: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -143,11 +143,35 @@ struct Property<'a> {
     value: Option<&'a RawValue>,
 }
 
-impl Property<'_> {
-    /// Returns the JSON text of the value.
-    fn text(&self) -> &[u8] {
-        self.value.map_or("null", RawValue::get).as_bytes()
+/// Calls `visit` with type and value of each property of a bundle.
+fn properties(
+    bundle: &RawBundle<'_>,
+    visit: &mut dyn FnMut(&str, &str) -> Result<(), String>,
+) -> Result<(), String> {
+    struct List<'f>(&'f mut dyn FnMut(&str, &str) -> Result<(), String>);
+    impl<'de> Visitor<'de> for List<'_> {
+        type Value = ();
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a list of properties")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+            while let Some(property) = list.next_element::<Property<'de>>()? {
+                let value = property.value.map_or("null", RawValue::get);
+                self.0(&property.kind, value).map_err(A::Error::custom)?;
+            }
+            Ok(())
+        }
+
+        // To Go, null is an empty list.
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
     }
+    let text = bundle.properties.map_or("null", RawValue::get);
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_any(List(visit)).map_err(|error| in_words(&error))
 }
 
 /// Reads a bundle; its large properties are only stepped over.
@@ -159,14 +183,14 @@ pub(super) fn bundle(text: &[u8], file: &str) -> Result<Bundle, String> {
     let raw: RawBundle<'_> = read(text)?;
     let mut version = None;
     let mut objects = 0;
-    // To Go, null is an empty list.
-    for property in raw.properties.iter().flatten() {
-        match property.kind.as_ref() {
-            "olm.package" => version = read::<Version>(property.text())?.version,
+    properties(&raw, &mut |kind, value| {
+        match kind {
+            "olm.package" => version = read::<Version>(value.as_bytes())?.version,
             "olm.bundle.object" => objects += 1,
             _ => {}
         }
-    }
+        Ok(())
+    })?;
     Ok(Bundle { name: raw.name, image: raw.image, version, objects, file: file.to_owned() })
 }
 
@@ -191,27 +215,28 @@ pub(super) fn embedded(text: &[u8], limits: &Limits) -> Result<Properties, Strin
     let raw: RawBundle<'_> = read(text)?;
     let mut found = Properties::default();
     let mut size = 0;
-    for property in raw.properties.iter().flatten() {
-        match property.kind.as_ref() {
+    properties(&raw, &mut |kind, value| {
+        match kind {
             "olm.bundle.object" => {
-                let manifest: Manifest = read(property.text())?;
+                let manifest: Manifest = read(value.as_bytes())?;
                 found.manifests.push(manifest.data.unwrap_or_default());
             }
             // A part of the ClusterServiceVersion, for those who do not have the whole.
             "olm.csv.metadata" => {}
-            kind => {
-                size += property.text().len();
+            _ => {
+                size += value.len();
                 if size > LARGEST_PROPERTY {
                     let limit = in_bytes(LARGEST_PROPERTY as u64);
                     return Err(format!("its properties have more than {limit}"));
                 }
-                found.others.push((kind.to_owned(), read(property.text())?));
+                found.others.push((kind.to_owned(), read(value.as_bytes())?));
             }
         }
         if found.manifests.len() as u64 > limits.kept_files {
             return Err(format!("it has more than {} manifests", limits.kept_files));
         }
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 

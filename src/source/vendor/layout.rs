@@ -44,7 +44,7 @@ impl LayoutWriter {
             ..LayoutWriter::default()
         };
         if folder.join(MARKER).is_file() {
-            cache::sweep(folder, TEMPORARY);
+            writer.sweep();
             match regular_file::read(&folder.join(INDEX), INDEX_BYTES) {
                 Ok(index) => {
                     let index: ImageIndex = super::super::image::parse(&index, INDEX)?;
@@ -67,12 +67,22 @@ impl LayoutWriter {
             let hint = "use a new directory, or one with a file `oci-layout`";
             return Err(failure(Code::OutputFailed, message, hint));
         }
-        cache::sweep(folder, TEMPORARY);
+        writer.sweep();
         let marked = fs::create_dir_all(folder).and_then(|()| {
             writer.place(&folder.join(MARKER), |file| file.write_all(MARKER_TEXT.as_bytes()))
         });
         marked.map_err(|error| writer.failed(&error))?;
         Ok(writer)
+    }
+
+    /// Removes the files that killed runs were writing.
+    fn sweep(&self) {
+        let blobs = self.folder.join(BLOBS);
+        let algorithms = blobs.read_dir().into_iter().flatten().flatten();
+        for folder in [self.folder.clone()].into_iter().chain(algorithms.map(|entry| entry.path()))
+        {
+            cache::sweep(&folder, TEMPORARY);
+        }
     }
 
     /// Adds a blob, unless the layout has it with the right content. Returns true if it was added.
@@ -152,10 +162,11 @@ impl LayoutWriter {
 
     /// Writes a file whole or not at all.
     fn place(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        // At the top, where files that killed runs were writing are removed.
+        // Beside it: `blobs` may be on another file system.
+        let folder = path.parent().unwrap_or(&self.folder);
         let mut builder = tempfile::Builder::new();
-        let builder = builder.prefix(TEMPORARY).permissions(readable());
-        let mut file = cache::create_locked(builder, &self.folder)?;
+        let mut file =
+            cache::create_locked(builder.prefix(TEMPORARY).permissions(readable()), folder)?;
         fill(file.as_file_mut())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
