@@ -80,7 +80,10 @@ pub(super) fn first_step<'p>(path: &str, rest: &'p str) -> Result<(Step, &'p str
         let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
         let text = texts.next().and_then(Result::ok);
         let after = quoted.get(texts.byte_offset()..).and_then(|rest| rest.strip_prefix(']'));
-        return text.map(Step::Key).zip(after).ok_or_else(|| format!("`{rest}` has no `\"]`"));
+        // What is no JSON is taken as it is written.
+        let raw = || quoted[1..].split_once("\"]").map(|(text, after)| (text.to_owned(), after));
+        let found = text.zip(after).or_else(raw).map(|(text, after)| (Step::Key(text), after));
+        return found.ok_or_else(|| format!("`{rest}` has no `\"]`"));
     }
     if let Some(inside) = rest.strip_prefix('[') {
         let (text, after) = inside.split_once(']').ok_or_else(|| format!("`{rest}` has no `]`"))?;
@@ -111,6 +114,8 @@ mod tests {
         let keys = ["spec", "a/b", "say \"x\"", "\"]", "c"].map(|key| Step::Key(key.to_owned()));
         assert_eq!(steps(&path), keys);
         assert_eq!(path_of(&steps(".a[3][\"b/c\"]")), ".a[3][\"b/c\"]");
+        // No JSON, but clear.
+        assert_eq!(steps("[\"a\\.b\"]"), [Step::Key("a\\.b".to_owned())]);
         assert_eq!(steps("nonsense"), []);
         assert_eq!(steps(".a[1"), [Step::Key("a".to_owned())]);
     }

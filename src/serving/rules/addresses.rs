@@ -155,7 +155,10 @@ fn closed(view: &View<'_>, (host, port): Address, manifest: &Manifest, found: &m
     let other = other.and_then(|named| all().find(|one| is_other(one, named)));
     if let Some(other) = other.filter(|other| !is_placeholder(other.name())) {
         let message = format!("`{host}` is no Service of the manifests, but {other} is");
-        let place = format!("write `{}.{}.svc`", other.name(), other.namespace());
+        let place = match other.namespace() {
+            "" => format!("write `{}`", other.name()),
+            namespace => format!("write `{}.{namespace}.svc`", other.name()),
+        };
         found.push(message, place).warning();
     }
     if let Some((service, port)) =

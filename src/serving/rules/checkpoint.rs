@@ -15,11 +15,14 @@ pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter
         let finding = found.push(message, "add `--enable-auto-tool-choice`").warning();
         finding.why("requests with `tool_choice: auto` get 400", "vLLM docs, tool calling");
     }
-    // DefaultModelLoader, which refuses other keys. Models of object stores have another loader.
+    // DefaultModelLoader, which refuses other keys. Models of object stores and other formats have loaders of
+    // their own.
     let known = ["enable_multithread_load", "num_threads", "enable_weights_track"];
     let format = flags.text_or("load-format", "auto").unwrap_or_default();
-    let is_local = !engine.model.as_deref().is_some_and(|model| model.contains("://"));
-    let is_usual = ["auto", "hf", "pt", "safetensors"].contains(&format) && is_local;
+    let model = engine.model.as_deref().unwrap_or_default().to_lowercase();
+    let is_special = ["://", "gguf", "bnb", "4bit"].iter().any(|part| model.contains(part))
+        || flags.has("quantization");
+    let is_usual = ["auto", "hf", "pt", "safetensors"].contains(&format) && !is_special;
     let loader = flags.json("model-loader-extra-config").filter(|_| is_usual);
     let mut keys = loader.as_ref().and_then(Json::as_object).into_iter().flatten();
     if let Some((key, _)) = keys.find(|(key, _)| !known.contains(&key.as_str())) {

@@ -261,11 +261,13 @@ fn parent_of<'a>(
     mut found: Reporter<'_>,
 ) -> Option<&'a Manifest> {
     let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
-    let written = [name, text(parent, "namespace")];
-    if names.is_empty() || written.iter().chain(&names).any(|name| is_placeholder(name)) {
+    if names.is_empty() || is_placeholder(name) || is_placeholder(text(parent, "namespace")) {
         return None;
     }
     let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
+        if names.iter().any(|name| is_placeholder(name)) {
+            return None;
+        }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
         let finding = found.push(message, suggest::hint(name, &names, "Gateways"));
         // The Gateway may be in the cluster, unless the name is nearly that of another one.

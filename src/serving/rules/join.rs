@@ -1,6 +1,7 @@
 //! Invariants of engines that span a group of pods, and of vLLM's flags.
 
 use super::engine::supervisor;
+use super::probe::is_of_hub;
 use super::*;
 use crate::view::pods::last_index;
 use crate::view::shell::UNKNOWN;
@@ -43,8 +44,8 @@ fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
 
     let address = |engine: &Engine<'_>| engine.flags.text("dist-init-addr").map(str::to_owned);
     let alone = [first, other].into_iter().filter_map(address).find(|one| !one.contains(':'));
-    if let Some(address) = alone.filter(|address| !is_placeholder(address)) {
-        let message = format!("`--dist-init-addr` of {worker} is `{address}`, without a port");
+    if alone.is_some_and(|address| !is_placeholder(&address)) {
+        let message = format!("`--dist-init-addr` of {worker} has no port");
         found.push(worker.owner, &worker.spec_path, message, "write `HOST:PORT`");
     }
     let port = |engine: &Engine<'_>| {
@@ -89,7 +90,10 @@ fn common(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
         });
         (*flag, both)
     });
-    let models = ("model", [first, other].map(|engine| engine.model.as_deref()));
+    // One path may be written in two ways, and a model may be mounted at two.
+    let of_hub = |engine: &&Engine<'_>| is_of_hub(engine);
+    let models = [first, other].map(|one| Some(one).filter(of_hub)?.model.as_deref());
+    let models = ("model", models);
     for (flag, [one, two]) in settings.chain([models]) {
         if let Some((one, two)) = differing(one, two) {
             let message = format!("leader of {worker} has {flag} `{one}`, workers have `{two}`");
@@ -107,7 +111,9 @@ fn images(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
     let near =
         |image| own.iter().find(|own| parts(own).0 == parts(image).0).map(|own| (image, own));
     let mut all = texts(worker.spec, "containers", "image").filter_map(near);
-    if let Some((image, first)) = all.find(is_other).filter(|(image, _)| !is_placeholder(image)) {
+    let is_known =
+        |(image, first): &(&str, &&str)| !is_placeholder(image) && !is_placeholder(first);
+    if let Some((image, first)) = all.find(is_other).filter(is_known) {
         let message = format!("leader of {worker} has image `{first}`, workers have `{image}`");
         let finding = found.push(worker.owner, &worker.spec_path, message, "use one image");
         finding.warning().why("ranks of other releases may not join", "vLLM and SGLang, releases");

@@ -69,10 +69,12 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     for (owner, runtime) in runtimes.filter(|(_, one)| one.group() == GROUP) {
         let containers = list(runtime.spec(), "containers");
         let mut words = containers.iter().flat_map(words);
-        let is_open =
-            |word: &String| word.rsplit_once("{{").is_some_and(|(_, end)| !end.contains("}}"));
-        if let Some(word) = words.find(is_open) {
-            let message = format!("template `{word}` of {runtime} does not end");
+        let open = |word: String| {
+            let (_, end) = word.rsplit_once("{{")?;
+            (!end.contains("}}")).then(|| end.lines().next().unwrap_or_default().to_owned())
+        };
+        if let Some(rest) = words.find_map(open) {
+            let message = format!("template `{{{{{rest}` of {runtime} does not end");
             found.push(owner, ".spec.containers", message, "close it with `}}`");
         }
         // ModelMesh has other containers.

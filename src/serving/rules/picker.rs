@@ -78,8 +78,10 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
 pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     for (pool, (number, service), picker) in pool_pickers(view) {
         let Some(port) = asked(pool).and_then(|port| service_port(service, port)) else { continue };
-        let listens = picker.flags.number("grpc-port", PICKER_PORT.into());
-        if let Some((target, listens)) = differing(target_port(picker.container, port), listens) {
+        let Some(listens) = picker.flags.number("grpc-port", PICKER_PORT.into()) else { continue };
+        let target = target_port(picker.container, port);
+        if target != Some(listens) {
+            let target = target.map_or("?".to_owned(), |target| target.to_string());
             let message =
                 format!("{service} targets port {target} of {picker}, which listens on {listens}");
             let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";

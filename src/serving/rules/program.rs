@@ -193,9 +193,14 @@ pub(crate) fn values(view: &View<'_>, found: &mut Found) {
                 let is_near = |one: &str| {
                     !RESOLVERS.contains(&one) && RESOLVERS.iter().any(|known| is_typo(one, known))
                 };
+                if let Some(plugin) = plugins.find(|one| is_near(one)) {
+                    let message = format!("vLLM has no plugin `{plugin}`");
+                    let hint = suggest::hint(plugin, &RESOLVERS, "plugins");
+                    let finding = found.push(owner, &path, message, hint).warning();
+                    finding.why("it is not loaded", "vLLM, load_plugins_by_group");
+                }
                 let what = match value {
                     _ if is_placeholder(value) && !is_quoted => continue,
-                    _ if plugins.any(is_near) => "the name of a plugin",
                     _ if is_number && value.parse::<f64>().is_err() => "a number",
                     _ if is_meant(value) && is_quoted && !is_json(value) => "JSON",
                     _ => continue,
@@ -287,9 +292,17 @@ fn annotated(view: &View<'_>, found: &mut Found) {
         let Some(mut open) = engine.ports() else { continue };
         open.extend(template.ports_beside(engine.container));
         open.extend(declared(engine.container));
+        // Ray, Istio and KServe's queue proxy serve metrics at ports of their own.
+        let is_ray = template.manifest.group() == "ray.io"
+            || words(engine.container).iter().any(|word| word.contains("metrics-export-port"));
+        if is_ray || open.is_empty() {
+            continue;
+        }
         for key in ["prometheus.io/port", "prometheus.kserve.io/port"] {
             let port = text(template.annotations, key).parse::<u32>().ok();
-            let Some(port) = port.filter(|port| !open.contains(port)) else { continue };
+            let others = [9088, 15020, 15090];
+            let is_other = |port: &u32| !open.contains(port) && !others.contains(port);
+            let Some(port) = port.filter(is_other) else { continue };
             let open = ranges(&open);
             let message = format!("`{key}` of {template} is {port}, but the pods listen on {open}");
             let finding = found.push(template.owner, &template.path, message, "write their port");
@@ -304,7 +317,10 @@ fn reads_labels(picker: &Picker<'_>, config: &Json) -> bool {
     const EXTRACTOR: &str = "core-metrics-extractor";
     let index = LLM_D.program.index(text(picker.container, "image"));
     let is_own = |one: &Json| text(one, "type") == EXTRACTOR && one.get("parameters").is_some();
+    // With the gate, the names of metrics are flags.
+    let is_legacy = list(config, "featureGates").iter().any(|gate| gate == "enableLegacyMetrics");
     index.is_some()
+        && !is_legacy
         && LLM_D.plugins.has(EXTRACTOR, index)
         && !list(config, "plugins").iter().any(is_own)
 }

@@ -354,7 +354,12 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
     let ends = |c: char| c.is_whitespace() || "\"'=,".contains(c);
     let words: BTreeSet<&str> = named.iter().flat_map(|text| text.split(ends)).collect();
     let words = words.into_iter();
-    for word in words.filter(is_path).filter(|path| mount_of(container, path).is_none()) {
+    // A path of URLs.
+    let is_root = |word: &&str| {
+        ["=", " "].iter().any(|end| named.join(" ").contains(&format!("--root-path{end}{word}")))
+    };
+    let words = words.filter(|word| is_path(word) && !is_root(word));
+    for word in words.filter(|path| mount_of(container, path).is_none()) {
         let mut mounts = texts(container, "volumeMounts", "mountPath");
         let near = mounts.find(|near| is_typo(near, word) && near.len() > 4);
         if let Some(near) = near {

@@ -226,6 +226,12 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 
 /// Reports a volume of an init container at a path that it does not name, if it names that of the engine's mount.
 fn elsewhere(init: &Json, engine: &Json, found: &mut Reporter<'_>) {
+    // Other paths may be relative to a folder, or come from elsewhere.
+    let is_open = ["workingDir", "envFrom"].iter().any(|key| init.get(key).is_some())
+        || list(init, "env").iter().any(|variable| variable.get("valueFrom").is_some());
+    if is_open {
+        return;
+    }
     let named = words(init).into_iter().chain(texts(init, "env", "value").map(str::to_owned));
     let named = named.collect::<Vec<String>>().join(" ");
     let is_named = |path: &str| {
@@ -240,7 +246,7 @@ fn elsewhere(init: &Json, engine: &Json, found: &mut Reporter<'_>) {
             let name = text(init, "name");
             let what = format!("init container `{name}` uses `{there}`");
             let message = format!("{what}, but has its volume at `{here}`");
-            found.push(message, format!("write `mountPath: {there}`"));
+            found.push(message, format!("write `mountPath: {there}`")).warning();
         }
     }
 }

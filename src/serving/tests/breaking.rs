@@ -152,6 +152,9 @@ pub(super) const BREAKING: &[Breaking] = &[
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["port"]["number"] = json!(9010);
         object(all, "Service", "chat-epp")["spec"]["ports"][0]["port"] = json!(9010);
     }),
+    breaks(Code::ServingPickerPort, "targets port ? of Deployment/chat-epp, which listens on 9002", SINGLE, |all| {
+        object(all, "Service", "chat-epp")["spec"]["ports"][0]["targetPort"] = json!("proxy");
+    }),
     breaks(Code::ServingPickerPool, "but has `--pool-name=other`", MP, |all| {
         let container = engine(object(all, "Deployment", "chat-epp"), POD);
         let args = container["args"].as_array_mut().expect("arguments");

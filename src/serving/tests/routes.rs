@@ -151,6 +151,9 @@ pub(super) fn rows() -> Vec<Row> {
         row("a parent of a template", under(http(), json!({"parentRefs": [parent]})), sound);
     }
     row("a listener that is not there", under(http(), json!({"parentRefs": [{"name": "edge", "sectionName": "htpp"}]})), wrong("references listener `htpp`"));
+    let mut beside = under(http(), json!({"parentRefs": [{"name": "edge", "sectionName": "htpp"}]}));
+    beside.extend(gateway(&http(), &json!({"metadata": {"name": "${GATEWAY}"}})));
+    row("a listener that is not there, beside a template", beside, wrong("references listener `htpp`"));
     row("a port that is not there", under(http(), json!({"parentRefs": [{"name": "edge", "port": 81}]})), wrong("references port 81"));
     let hosts = |own: &str, host: &str| under(json!([listener(&json!({"hostname": own}))]), json!({"parentRefs": [{"name": "edge"}], "hostnames": [host]}));
     for (own, host) in [("a.example.com", "a.example.com"), ("*.example.com", "a.example.com"), ("a.example.com", "*.example.com"), ("${HOST}", "a.example.com"), ("a.example.com", "${HOST}")] {

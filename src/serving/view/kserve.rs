@@ -216,6 +216,7 @@ impl Derived {
             let of_format = |runtime: &&Manifest| {
                 RUNTIME_KINDS.contains(&runtime.kind())
                     && runtime.may_share_namespace(service)
+                    && !is_true(runtime.spec(), "/disabled")
                     && is_of_format(runtime)
             };
             let runtimes: Vec<&Manifest> = match name {
