@@ -226,9 +226,9 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 
 /// Reports a volume of an init container at a path that it does not name, if it names that of the engine's mount.
 fn elsewhere(init: &Json, engine: &Json, found: &mut Reporter<'_>) {
-    // Other paths may be relative to a folder, or come from elsewhere.
+    // Other paths may be relative to a folder, or come from elsewhere; Secrets have tokens.
     let is_open = ["workingDir", "envFrom"].iter().any(|key| init.get(key).is_some())
-        || list(init, "env").iter().any(|variable| variable.get("valueFrom").is_some());
+        || list(init, "env").iter().any(|one| one.pointer("/valueFrom/configMapKeyRef").is_some());
     if is_open {
         return;
     }
