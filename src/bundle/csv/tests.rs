@@ -102,7 +102,6 @@ fn target_ports_default_to_the_port_of_the_service() {
 /// type is not said again.
 #[test]
 fn faults() {
-    let conversion = "{type: ConversionWebhook}";
     let mut shown = String::new();
     for (what, spec) in [
         ("another strategy", "  install: {strategy: helm}"),
@@ -122,11 +121,8 @@ fn faults() {
         ("a deployment that is none", "  install: {spec: {deployments: [5, {spec: 5}]}}"),
         ("the type of a webhook", "  webhookdefinitions: [5, {type: Validating}, {}, {type: 5}]"),
         (
-            "webhooks 1 and 10",
-            &format!(
-                "  webhookdefinitions:\n  - {conversion}\n  - {{type: 5}}\n{}  - {{type: Validating}}",
-                format!("  - {conversion}\n").repeat(8)
-            ),
+            "fields whose names begin alike",
+            "  install: 5\n  installModes: [{type: Everywhere, supported: true}]",
         ),
         (
             "a field of a webhook",
