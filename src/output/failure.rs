@@ -1,6 +1,7 @@
 //! Diagnostics for I/O errors.
 
 use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::source::walk_error;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
@@ -18,8 +19,7 @@ pub(super) fn failed(doing: &str, path: &Path, why: &io::Error) -> Fatal {
 
 /// Reports an error of walking `folder`.
 pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Fatal {
-    let path = error.path().unwrap_or(folder).to_owned();
-    let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
+    let (path, error) = walk_error(folder, error);
     failed("read", &path, &error)
 }
 

@@ -3,7 +3,7 @@
 use super::archive::show;
 use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use super::tree::{Node, Position, Tree, position};
-use super::{BundleFiles, failure, folders, unreadable};
+use super::{BundleFiles, failure, folders, unreadable, walk_error};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
@@ -38,12 +38,9 @@ pub(super) fn read(
         let walk = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
         for entry in walk.filter_entry(is_near) {
             let entry = entry.map_err(|error| {
-                let path = error.path().and_then(|path| path.strip_prefix(folder).ok());
-                let path = path.map_or_else(String::new, |path| path.display().to_string());
-                let error = error
-                    .into_io_error()
-                    .unwrap_or_else(|| io::Error::other("a symbolic link loop"));
-                failed(shown, &path, &error)
+                let (path, error) = walk_error(folder, error);
+                let path = path.strip_prefix(folder).unwrap_or(&path);
+                failed(shown, &path.display().to_string(), &error)
             })?;
             let path = below(&entry);
             let added = add(&mut tree, &entry, &path, limits.kept_file_bytes);

@@ -70,7 +70,7 @@ use bundle2chart_model::{diag, ir, regular_file};
 use bundle2chart_yaml as yaml;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The files of a bundle, in memory, and what is known of the image that they came in.
@@ -185,6 +185,12 @@ pub fn from_argument(argument: &str) -> Source {
 /// Returns an error with its remedy.
 fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Fatal {
     Diagnostic::error(code, message).hint(hint).into()
+}
+
+/// Returns the path at which a walk of `folder` failed, and why.
+pub fn walk_error(folder: &Path, error: walkdir::Error) -> (PathBuf, io::Error) {
+    let path = error.path().unwrap_or(folder).to_owned();
+    (path, error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop")))
 }
 
 /// Returns an error of the operating system about a file.

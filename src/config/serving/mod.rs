@@ -217,15 +217,14 @@ fn check_resources(model: &ServingConfig, reader: &mut Reader<'_>) {
         [("engine.resources", Some(&model.decode)), ("prefill.resources", model.prefill.as_ref())];
     for (key, shape) in own.into_iter().filter(|(key, _)| model.written(key).is_some()) {
         let resources = shape.and_then(|shape| shape.resources.as_ref());
-        let has = |name: &&str| {
-            let groups = resources.and_then(Json::as_object).into_iter().flatten();
-            groups.into_iter().any(|(_, group)| group.get(*name).is_some())
-        };
+        let groups = || ["requests", "limits"].iter().filter_map(|key| resources?.get(key));
+        let has = |name: &&str| groups().any(|group| group.get(*name).is_some());
         let accelerator = &model.accelerator;
         let devices = [accelerator.resource, accelerator.rdma.map(|rdma| rdma.resource)];
         for name in devices.into_iter().flatten().filter(has) {
             let message = format!("`{key}` has `{name}`, whose number follows from the topology");
-            let hint = "remove it: `per-node` and `rdma-devices` of `accelerator` set the numbers for a pod";
+            let hint = "remove it: `per-node` and `rdma-devices` of `accelerator` set the numbers \
+                for a pod";
             reader.found.error(Code::InvalidValue, model.place(key), message, hint);
         }
     }

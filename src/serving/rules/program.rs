@@ -286,13 +286,16 @@ fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     differs.then(|| (format!("the module `{name}`"), meant))
 }
 
+/// Ports for metrics of proxies that other controllers add: KServe's queue proxy, and Istio's.
+const OF_PROXIES: [u32; 3] = [9088, 15020, 15090];
+
 /// Reports annotations with a port for Prometheus that is not one of the pods.
 fn annotated(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let Some(mut open) = engine.ports() else { continue };
         open.extend(template.ports_beside(engine.container));
         open.extend(declared(engine.container));
-        // Ray, Istio and KServe's queue proxy serve metrics at ports of their own.
+        // Ray serves metrics at a port of its own.
         let is_ray = template.manifest.group() == "ray.io"
             || words(engine.container).iter().any(|word| word.contains("metrics-export-port"));
         if is_ray || open.is_empty() {
@@ -300,8 +303,7 @@ fn annotated(view: &View<'_>, found: &mut Found) {
         }
         for key in ["prometheus.io/port", "prometheus.kserve.io/port"] {
             let port = text(template.annotations, key).parse::<u32>().ok();
-            let others = [9088, 15020, 15090];
-            let is_other = |port: &u32| !open.contains(port) && !others.contains(port);
+            let is_other = |port: &u32| !open.contains(port) && !OF_PROXIES.contains(port);
             let Some(port) = port.filter(is_other) else { continue };
             let open = ranges(&open);
             let message = format!("`{key}` of {template} is {port}, but the pods listen on {open}");

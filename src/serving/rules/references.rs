@@ -352,14 +352,15 @@ fn paths(view: &View<'_>, (pods, container): (&Template<'_>, &Json), mut found: 
         }
     }
     let ends = |c: char| c.is_whitespace() || "\"'=,".contains(c);
-    let words: BTreeSet<&str> = named.iter().flat_map(|text| text.split(ends)).collect();
+    let words: Vec<&str> = named.iter().flat_map(|text| text.split(ends)).collect();
+    // What follows the flag is a path of URLs.
+    let before = [""].iter().chain(&words);
+    let words: BTreeSet<&str> = before
+        .zip(&words)
+        .filter_map(|(flag, word)| (*flag != "--root-path").then_some(*word))
+        .collect();
     let words = words.into_iter();
-    // A path of URLs.
-    let is_root = |word: &&str| {
-        ["=", " "].iter().any(|end| named.join(" ").contains(&format!("--root-path{end}{word}")))
-    };
-    let words = words.filter(|word| is_path(word) && !is_root(word));
-    for word in words.filter(|path| mount_of(container, path).is_none()) {
+    for word in words.filter(is_path).filter(|path| mount_of(container, path).is_none()) {
         let mut mounts = texts(container, "volumeMounts", "mountPath");
         let near = mounts.find(|near| is_typo(near, word) && near.len() > 4);
         if let Some(near) = near {

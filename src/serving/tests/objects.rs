@@ -266,6 +266,8 @@ pub(super) fn rows() -> Vec<Row> {
     };
     row("a folder on a volume", none(), none(), writes("/models/chat"), sound);
     row("a folder elsewhere", none(), none(), writes("/tmp"), sound);
+    row("a path of URLs", none(), none(), writes("--root-path=/model"), sound);
+    row("a misspelt folder beside a path of URLs", none(), none(), writes("--root-path=/v2 /model"), refused("`/model` is on no volume, but `/models` is"));
     row("a misspelt folder", none(), none(), writes("/model"), refused("`/model` is on no volume, but `/models` is"));
 
     // Interfaces.

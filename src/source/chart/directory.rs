@@ -6,7 +6,7 @@ use crate::compression::{Compression, Decoder};
 use crate::diag::{Code, Fatal};
 use crate::limits::Limits;
 use crate::regular_file;
-use crate::{failure, unreadable};
+use crate::{failure, unreadable, walk_error};
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -28,10 +28,7 @@ pub fn is_chart(folder: &Path) -> bool {
 /// # Errors
 /// The path that cannot be read, and why.
 pub fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, (PathBuf, io::Error)> {
-    let failed = |error: walkdir::Error| {
-        let path = error.path().unwrap_or(folder).to_owned();
-        (path, error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop")))
-    };
+    let failed = |error| walk_error(folder, error);
     let mut files = BTreeMap::new();
     for entry in WalkDir::new(folder) {
         let entry = entry.map_err(failed)?;
